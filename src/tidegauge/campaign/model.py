@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tidegauge.config.fields import Fields
+from tidegauge.config.source import KeyPath
 from tidegauge.fleet.file import FleetFile
 from tidegauge.model.events import Note
 from tidegauge.model.faults import Fault
@@ -118,6 +119,7 @@ class Campaign:
     `fleet` is the file of the fleet on whose hosts its servers are started, and its load generators if the file has
     hosts for them; "" = all are here. `fleet_file` is what that file says.
     `notes` say what of the file has no effect, as was asked.
+    `locate` gives the file and line of a key, or the option that brought it.
     `variants` are what its points on the axis `VARIANT` compare, `same_within` is the margin within which two figures
     count as the same.
     """
@@ -152,6 +154,11 @@ class Campaign:
     fleet_file: FleetFile = field(default_factory=FleetFile)
     variants: tuple[Variant, ...] = ()
     same_within: SameWithin = SAME_WITHIN
+    locate: Callable[[KeyPath], str] | None = field(default=None, compare=False, repr=False)
+
+    def where(self, *key: str | int) -> str:
+        """Where a key stands, or what is around it, as messages name it: "c.yaml:3"; its file if that is not known."""
+        return self.locate(key) if self.locate else str(self.source_path)
 
     def starts_here(self, system: SystemChoice) -> bool:
         """Whether a system's servers are started where the load generator runs; attached ones and a fleet's are not."""

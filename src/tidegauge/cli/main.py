@@ -259,6 +259,7 @@ def bench(
     duration: MeasuredTime = None,
     topic: Topic = None,
     set_: Setting = None,
+    level: LevelOrFound = None,
     attach: Attach = None,
     repeat: Repeat = None,
     threshold: Thresholds = None,
@@ -285,7 +286,7 @@ def bench(
 
     line = CommandLine(
         BENCH, target, address, attach, rate, message_size, partitions, producers, consumers, duration, topic,
-        tuple(set_ or ()), more=campaign_values(repeat, threshold, abort_on),
+        tuple(set_ or ()), more=campaign_values(level, repeat, threshold, abort_on),
     )  # fmt: skip
     files, labels = WantedFiles(junit, markdown), labels_of(name, tag)
     options = RunOptions(runs_dir, files, dry_run, False, live, prometheus, labels, prometheus_push)
@@ -306,6 +307,7 @@ def ab(
     duration: MeasuredTime = None,
     topic: Topic = None,
     set_: Setting = None,
+    level: LevelOrFound = None,
     attach: Attach = None,
     repeat: Repeat = None,
     same_within: SameWithinText = None,
@@ -333,7 +335,7 @@ def ab(
 
     line = CommandLine(
         AB, target, address, attach, rate, message_size, partitions, producers, consumers, duration, topic,
-        tuple(set_ or ()), tuple(vary or ()), campaign_values(repeat, threshold, abort_on, same_within),
+        tuple(set_ or ()), tuple(vary or ()), campaign_values(level, repeat, threshold, abort_on, same_within),
     )  # fmt: skip
     files, labels = WantedFiles(junit, markdown), labels_of(name, tag)
     options = RunOptions(runs_dir, files, dry_run, False, live, prometheus, labels, prometheus_push)
@@ -805,7 +807,9 @@ def run_command(arguments: Sequence[str]) -> int:
     except TidegaugeError as error:
         return _show_error(error, out)
     except TyperException as error:
-        return _show_error(UserError(error.format_message(), "`tidegauge --help` lists the verbs and options."), out)
+        from tidegauge.cli.usage import error_of_usage
+
+        return _show_error(error_of_usage(error), out)
     except (KeyboardInterrupt, Abort):
         out.alert("Interrupted.")
         return EXIT_INTERRUPTED

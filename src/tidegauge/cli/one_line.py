@@ -32,7 +32,7 @@ def run_line(line: CommandLine, options: RunOptions, out: Output, *, print_campa
     where = Path(f"{PROGRAM} {line.verb}")
     campaign = composed.campaign(where, composed.text())
     if composed.is_attached and composed.needs_partitions:
-        sentence = _take_partitions(composed, campaign)
+        sentence = _take_partitions(composed, campaign, line.attach_file)
         if print_campaign:
             typer.echo(sentence, err=True)  # Standard output may be a file.
         else:
@@ -44,7 +44,7 @@ def run_line(line: CommandLine, options: RunOptions, out: Output, *, print_campa
     return run_parsed(composed.campaign(where, text), options, out, text)
 
 
-def _take_partitions(composed: Composed, campaign: Campaign) -> str:
+def _take_partitions(composed: Composed, campaign: Campaign, attach_file: Path | None) -> str:
     """Give topics as many partitions as a cluster gives those of which nobody says it, and at least one for each node.
 
     Returns a sentence on it. Raises `UserError`, `RunFailedError`.
@@ -57,7 +57,8 @@ def _take_partitions(composed: Composed, campaign: Campaign) -> str:
     try:
         asked = cluster_book().ask(system, choice.attach, label)
     except RunFailedError as error:
-        raise RunFailedError(error.message, error.hint or "Check the address, and what `--attach` says.") from error
+        says = f"Check what {attach_file} says of it." if attach_file else "Check the address, and that it is up."
+        raise RunFailedError(error.message, error.hint or says) from error
     by_default, nodes = system.partitions_by_default(asked.settings), asked.nodes or 1
     partitions = max(1, by_default, nodes)
     composed.put(("workload", "partitions"), partitions, "--partitions")

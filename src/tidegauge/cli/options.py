@@ -44,7 +44,7 @@ LevelOrFound = Annotated[
     typer.Option(
         "--level",
         metavar="LEVEL",
-        help="Durability level, 1 to 4, whatever a file says; with --attach also 'as-found', the level of the cluster.",
+        help="Durability level, 1 to 4, whatever a file says; of attached clusters also 'as-found', which they have.",
     ),
 ]
 Systems = Annotated[
@@ -328,7 +328,7 @@ def overrides_of(
     """Options as values of the campaign file, by its keys. `more` are such values already; None = not given."""
     names = [name.strip() for text in systems or [] for name in text.split(",") if name.strip()]
     values_by_key = {
-        "durability": int(level) if level and level.isdecimal() else level,
+        "durability": _level_of(level),
         "systems": None if systems is None else names,
         "repeat": repeat,
         **data_places(data_dir),
@@ -340,13 +340,27 @@ def overrides_of(
     return {key: value for key, value in values_by_key.items() if value is not None}
 
 
+def _level_of(text: str | None) -> int | str | None:
+    return int(text) if text and text.isdecimal() else text
+
+
 def campaign_values(
-    repeat: int | None, thresholds: list[str] | None, abort_on: list[str] | None, same_within: str | None = None
+    level: str | None,
+    repeat: int | None,
+    thresholds: list[str] | None,
+    abort_on: list[str] | None,
+    same_within: str | None = None,
 ) -> tuple[tuple[str, Any, str], ...]:
     """What a line says of a campaign's own keys: each key, its value, and the option that gives it."""
     from tidegauge.config.fields import option_of
 
-    values = {"repeat": repeat, "thresholds": thresholds, "abort-on": abort_on, "same-within": same_within}
+    values = {
+        "durability": _level_of(level),
+        "repeat": repeat,
+        "thresholds": thresholds,
+        "abort-on": abort_on,
+        "same-within": same_within,
+    }
     return tuple((key, value, option_of(key)) for key, value in values.items() if value is not None)
 
 

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,9 +88,22 @@ class Output:
         if error.log_path is not None:
             lines.append(f"  Log: {error.log_path}")
         with contextlib.suppress(OSError, ValueError):
-            self.errors.print("\n".join(lines), soft_wrap=True)
+            if self.errors.is_terminal:
+                self._print_wrapped(lines)
+            else:
+                # In a log a message is one line, which can be searched for.
+                self.errors.print("\n".join(lines), soft_wrap=True)
         if self.as_json and with_json:
             self.show("", error_content(error))
+
+    def _print_wrapped(self, texts: Sequence[str]) -> None:
+        """Print texts on a terminal, whose lines end at blanks and hang below their beginnings."""
+        from tidegauge.report.layout import Paragraph
+
+        for line in "\n".join(texts).split("\n"):
+            text = line.lstrip()
+            indent = line[: len(line) - len(text)]
+            self.errors.print(Paragraph(text, "", indent, f"{indent}  "), crop=False)
 
     def close(self) -> None:
         """Write what is buffered. On a closed terminal Python would end with a code of its own (120) instead."""

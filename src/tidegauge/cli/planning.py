@@ -28,7 +28,7 @@ from tidegauge.campaign.read.attach import read_secrets
 from tidegauge.campaign.read.parse import AS_FOUND_WORD, check_other_scales, parse_campaign
 from tidegauge.campaign.read.published import with_differences
 from tidegauge.cli.options import RunOptions
-from tidegauge.cli.output import EXIT_GOOD, Output
+from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, Output
 from tidegauge.config.fields import option_of
 from tidegauge.durability import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import TidegaugeError, UserError
@@ -141,10 +141,13 @@ def run_parsed(campaign: Campaign, options: RunOptions, out: Output, text: str |
     `text`: of the campaign, if there is no file of it.
     """
     ready = prepare_campaign(campaign, options.dry_run, options.allow_unequal)
-    ready = replace(ready, clusters=_ask_clusters(ready.plan))
+    clusters, unreached = _ask_clusters(ready.plan)
+    ready = replace(ready, clusters=clusters)
     if options.dry_run:
+        if unreached:
+            out.say(f"Not reached: {', '.join(unreached)}. The plan is made without asking; a run would fail.")
         ready.show(out, options.runs_directory)
-        return UnequalError.exit_code if ready.terms.refused else EXIT_GOOD
+        return UnequalError.exit_code if ready.terms.refused else EXIT_FAILED if unreached else EXIT_GOOD
     if ready.terms.refused:
         raise UnequalError(ready.terms.unequal)
     from tidegauge.cli.running import measure_campaign
@@ -152,34 +155,38 @@ def run_parsed(campaign: Campaign, options: RunOptions, out: Output, text: str |
     return measure_campaign(campaign, ready, options, out, text)
 
 
-def _ask_clusters(plan: Plan) -> tuple[str, ...]:
-    """What the plan's attached clusters report, in sentences. Raises `UserError` for a level that one can't have.
+def _ask_clusters(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the plan's attached clusters report, in sentences, and which did not answer, by their labels.
 
-    One that can't be asked is only reported, and of a run its trials say it: a plan is often made elsewhere.
+    One that did not is only reported, and of a run its trials say it: others are measured. A secret that is missing
+    keeps nobody from planning: a plan is often made elsewhere. Raises `UserError` for a level that one can't have.
     """
     attached = [(step, choice) for step in plan.steps if (choice := step.contender.system.attach) is not None]
     if not attached:
-        return ()
+        return (), ()
     # What asks is needed for attached clusters only, and takes a while to load.
     from tidegauge.campaign.run.asking import expected_level_words, level_to_expect
     from tidegauge.cli.asking import cluster_book
 
     sentences: dict[str, None] = {}
+    unreached: dict[str, None] = {}
     for step, choice in attached:
         label = step.trials[0].system
         try:
             asked = cluster_book().ask(step.contender.implementation, choice, label, step.trials[0].choice)
         except TidegaugeError as error:
             sentences[f"{label} was not asked which level it can have: {error.message}"] = None
+            if not isinstance(error, UserError):
+                unreached[label] = None
             continue
         finding = level_to_expect(step, asked)
         if finding is not None and finding.problems:
             raise UserError(
-                f"{plan.campaign.source_path}: durability: {label} can't have it: {finding.problems[0]}.",
+                f"{plan.campaign.where('durability')}: durability: {label} can't have it: {finding.problems[0]}.",
                 f"Leave 'durability' out, or write '{AS_FOUND_WORD}': the cluster is measured at the level it has.",
             )
         sentences[expected_level_words(label, asked, finding)] = None
-    return tuple(filter(None, sentences))
+    return tuple(filter(None, sentences)), tuple(unreached)
 
 
 def check_directory(option: str, place: Path) -> None:
@@ -339,8 +346,8 @@ def prepare_campaign(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> 
     few_files = _problem_here(lambda: check_handles(campaign, handles_available()), dry_run)
     if not dry_run and not campaign.fleet:
         check_means(campaign, refusals_of_this_host)
-    check_window(plan.trials, campaign.worker, campaign.source_path)
-    check_workers(plan.trials, campaign.worker, campaign.source_path)
+    check_window(plan.trials, campaign.worker, campaign.where("workload", "in-flight"))
+    check_workers(plan.trials, campaign.worker, campaign.where("worker"))
     unfit = _problem_here(lambda: check_clients(plan, campaign, load_bounds()), dry_run)
     workers = Workers(plan.trials, campaign.worker, this_machine(), sharing_of(plan))
     needs = memory_needs(campaign, workers)

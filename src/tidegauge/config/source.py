@@ -24,7 +24,7 @@ from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
 from tidegauge.config.fields import REFUSED, Fields
-from tidegauge.errors import UserError, did_you_mean
+from tidegauge.errors import UserError, did_you_mean, nearest_names
 from tidegauge.places import expand_path, resolve_path
 from tidegauge.regular import checked_content
 
@@ -41,6 +41,8 @@ _UNFIT = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f{_DIRECTIONS
 """What no text of a file may have: a terminal obeys it, no file name can have it, or it is half of a character."""
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _QUOTED = re.compile(r" ?(['\"])(?!<)[^'\"]{2,}\1")
+_LISTED_CHARS_MAX = 100
+"""How much is listed of keys that are allowed, beside the one that was meant."""
 _USER_INFO = re.compile(r"(://).*@")
 
 
@@ -80,7 +82,7 @@ class Source:
     """A parsed file. `placed` are values put in from elsewhere (`put`), as by options of the command line.
 
     What is wrong with them is reported for the place they come from. `unreadable` are keys of whose values it is noted
-    that they can't be read.
+    that they can't be read. `has_lines`: whether there is such a file for people, whose lines can be named.
     """
 
     path: Path
@@ -89,6 +91,7 @@ class Source:
     problems: list[Problem] = field(default_factory=list)
     placed: dict[KeyPath, Origin] = field(default_factory=dict)
     unreadable: set[KeyPath] = field(default_factory=set)
+    has_lines: bool = True
 
     def variant(self) -> Source:
         """The same file to put other values into, without the problems found so far."""
@@ -112,6 +115,11 @@ class Source:
         """The command-line option that has the value at a key, for all of a list's items too; "" if none has."""
         origins = (self.placed.get(at) for at in (key_path, key_path[-1:]))
         return next((origin.option for origin in origins if origin and origin.option), "")
+
+    def origin_at(self, key_path: KeyPath, value: Any) -> Origin:
+        """Where a value stands in the file; an option that has it says the key as well."""
+        option = self.option_of(key_path)
+        return Origin(self.path, self.line_of(key_path), "" if option else show_path(key_path), value, option)
 
     def file_of(self, key_path: KeyPath) -> Path:
         """The file in which the value at a key stands."""
@@ -137,20 +145,24 @@ class Source:
         ends = range(len(key_path), 0, -1)
         return next((self.lines[key_path[:end]] for end in ends if key_path[:end] in self.lines), 1)
 
+    def where(self, key_path: KeyPath) -> str:
+        """The place of a key, or of the nearest around it, as messages name it: a file and its line, or an option."""
+        placed = self._origin_of(key_path)
+        if placed is not None:
+            return placed[1].where
+        return f"{self.path}:{self.line_of(key_path)}" if self.has_lines else str(self.path)
+
     def complain(self, key_path: KeyPath, text: str) -> None:
         """Note a problem at a key, unless it is noted already that its value can't be read."""
-        shown = show_path(key_path)
         placed = self._origin_of(key_path)
         if placed is None and key_path in self.unreadable:
             return
+        shown, line = show_path(key_path), self.line_of(key_path)
         if placed is not None:
             end, origin = placed
-            where, line = origin.where, origin.line
+            line = origin.line
             shown = show_path((*([origin.shown] if origin.shown else []), *key_path[end:]))
-        else:
-            line = self.line_of(key_path)
-            where = f"{self.path}:{line}"
-        self.problems.append(Problem(where, line, f"{shown}: {text}" if shown else text))
+        self.problems.append(Problem(self.where(key_path), line, f"{shown}: {text}" if shown else text))
 
 
 def show_path(key_path: KeyPath) -> str:
@@ -246,12 +258,13 @@ def raise_problems(sources: Sequence[Source], what: str, keys_in: str = "docs/re
         keys_in: the document that lists the keys of such files.
     """
     sorted_problems = [p for source in sources for p in sorted(source.problems, key=lambda p: p.line)]
-    problems = list(dict.fromkeys(sorted_problems))
+    # One option may have brought several values, each of which is on a line of its own.
+    problems = list(dict.fromkeys(map(str, sorted_problems)))
     if not problems:
         return
     hint = f"Fix the {what} and start again; {keys_in} lists every key."
     if len(problems) == 1:
-        raise UserError(str(problems[0]), hint)
+        raise UserError(problems[0], hint)
     shown = [f"  {problem}" for problem in problems[:_PROBLEMS_MAX]]
     if len(problems) > _PROBLEMS_MAX:
         shown.append(f"  and {len(problems) - _PROBLEMS_MAX} more")
@@ -363,6 +376,9 @@ _Model = TypeVar("_Model", bound=BaseModel)
 _WANTED = {
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_parsing_size": "must be a whole number with fewer digits",
+    "float_parsing": "must be a number",
     "float_type": "must be a number",
     "string_type": "must be text",
     "bool_type": "must be true or false",
@@ -384,7 +400,14 @@ _LIMITS = {
 
 
 def validate(
-    model: type[_Model], data: Any, source: Source, at: KeyPath, otherwise: str = "", *, context: object = None
+    model: type[_Model],
+    data: Any,
+    source: Source,
+    at: KeyPath,
+    otherwise: str = "",
+    *,
+    context: object = None,
+    beside: Sequence[str] = (),
 ) -> _Model | None:
     """The model's object, or None after noting each problem in `source`.
 
@@ -393,6 +416,7 @@ def validate(
         at: where `data` sits in the file.
         otherwise: the complaint where it may be no mapping.
         context: what validators of the model need to know beside the value.
+        beside: keys that may stand in the same mapping and were taken out of `data`.
     """
     if otherwise and not isinstance(data, dict):
         source.complain(at, otherwise)
@@ -400,10 +424,25 @@ def validate(
     try:
         return model.model_validate(dict(data), by_alias=True, by_name=False, context=context)
     except ValidationError as error:
-        for detail in error.errors(include_url=False)[: _PROBLEMS_MAX + 1]:
+        details = error.errors(include_url=False)[: _PROBLEMS_MAX + 1]
+        complaints: list[tuple[KeyPath, str]] = []
+        missing: set[KeyPath] = set()
+        meant: set[KeyPath] = set()
+        for detail in details:
             where, _ = _follow_path(model, detail["loc"])
             _, models = _follow_path(model, detail["loc"][:-1])
-            source.complain((*at, *where, *detail.get("ctx", {}).get("key", ())), _complaint_about(detail, models))
+            allowed = [*dict.fromkeys(key for one in models for key in keys_of(one)), *(() if where[1:] else beside)]
+            complaints.append(
+                ((*where, *detail.get("ctx", {}).get("key", ())), _complaint_about(detail, models, allowed))
+            )
+            if detail["type"] == "missing":
+                missing.add(where)
+            elif detail["type"] == "extra_forbidden":
+                meant.add((*where[:-1], key_meant(str(where[-1]), allowed)))
+        for key_path, text in complaints:
+            # Of a mistyped key it is said what was meant: that this one is missing follows.
+            if key_path not in missing & meant:
+                source.complain((*at, *key_path), text)
         return None
 
 
@@ -450,7 +489,7 @@ def keys_of(model: type[Fields]) -> list[str]:
 _CALLED_ELSEWHERE = {
     **dict.fromkeys(("duration", "length", "runtime", "time", "test-duration"), "measure"),
     **dict.fromkeys(("size", "record-size", "payload-size", "value-size"), "message-size"),
-    **dict.fromkeys(("linger", "linger-ms"), "batch-delay"),
+    **dict.fromkeys(("linger", "linger-ms", "linger.ms"), "batch-delay"),
     **dict.fromkeys(("ramp-up", "warmup", "warm-up"), "warm-up-max"),
 }
 """Names that other tools have for keys, and that no spelling brings near to them."""
@@ -458,9 +497,22 @@ _CALLED_ELSEWHERE = {
 
 def unknown_key(key: str, allowed: list[str]) -> str:
     """The complaint about a key that doesn't exist."""
+    meant, listed = key_meant(key, allowed), ", ".join(allowed)
+    if not meant:
+        return f"unknown key '{key}'; allowed: {listed}"
+    near = f"unknown key '{key}' (did you mean '{meant}'?)"
+    return near if len(listed) > _LISTED_CHARS_MAX else f"{near}; allowed: {listed}"
+
+
+def key_meant(key: str, allowed: Sequence[str]) -> str:
+    """The key that is nearest to one that doesn't exist; "" if none is near."""
+    return key_called_elsewhere(key, allowed) or next(iter(nearest_names(key, allowed, 1)), "")
+
+
+def key_called_elsewhere(key: str, allowed: Sequence[str]) -> str:
+    """The key that other tools call so; "" if they don't, or it is not allowed."""
     other = _CALLED_ELSEWHERE.get(key.lower(), "")
-    meant = f" (did you mean '{other}'?)" if other in allowed else did_you_mean(key, allowed)
-    return f"unknown key '{key}'{meant}; allowed: {', '.join(allowed)}"
+    return other if other in allowed else ""
 
 
 def unknown_name(what: str, name: str, known_names: Sequence[str]) -> str:
@@ -468,23 +520,27 @@ def unknown_name(what: str, name: str, known_names: Sequence[str]) -> str:
     return f"unknown {what} '{name}'{did_you_mean(name, list(known_names))}; known: {', '.join(known_names)}"
 
 
-def _complaint_about(detail: ErrorDetails, models: Sequence[type[Fields]]) -> str:
+def _complaint_about(detail: ErrorDetails, models: Sequence[type[Fields]], allowed: list[str]) -> str:
     kind, context = detail["type"], detail.get("ctx", {})
     if kind == REFUSED:
         return str(context["text"])
     if kind == "extra_forbidden":
         key = str(detail["loc"][-1])
-        allowed = list(dict.fromkeys(key for model in models for key in keys_of(model)))
         return models[0].other_keys_refused if key in allowed else unknown_key(key, allowed)
     if kind == "missing":
         return models[0].key_missing.format_map(detail["input"])
-    value = _value_in_words(detail["input"])
+    return f"{_value_in_words(detail['input'])}: {requirement_in_words(detail)}"
+
+
+def requirement_in_words(detail: ErrorDetails) -> str:
+    """What a value must be that is refused so: "must be a whole number"."""
+    kind, context = detail["type"], detail.get("ctx", {})
     if kind == "value_error":
-        return f"{value}: {context['error']}"
+        return str(context["error"])
     if kind in _LIMITS:
         name, text = _LIMITS[kind]
-        return f"{value}: {text.format(context[name])}"
-    return f"{value}: {_WANTED.get(kind, detail['msg'])}"
+        return text.format(context[name])
+    return _WANTED.get(kind, "can't be used here")
 
 
 def _value_in_words(value: object) -> str:

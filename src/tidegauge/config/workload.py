@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -58,9 +58,9 @@ class WorkloadFields(Fields):
     existing_topics: Annotated[list[TopicName], Field(max_length=COUNT_MAX)] = Field(default_factory=list)
 
 
-def parse_workload(data: Mapping[str, Any], source: Source, at: KeyPath) -> Workload | None:
-    """The workload held by `data`, or None after noting what is wrong in `source`."""
-    fields = validate(WorkloadFields, data, source, at)
+def parse_workload(data: Mapping[str, Any], source: Source, at: KeyPath, beside: Sequence[str] = ()) -> Workload | None:
+    """The workload held by `data`, or None after noting what is wrong in `source`. `beside`: see `validate`."""
+    fields = validate(WorkloadFields, data, source, at, beside=beside)
     if fields is None:
         return None
     payload_file = _find_payload(fields.payload_file, source, at)
@@ -74,8 +74,8 @@ def parse_workload(data: Mapping[str, Any], source: Source, at: KeyPath) -> Work
 
 def parse_workload_file(source: Source) -> Workload | None:
     """The workload of a file that was read, or None after noting what is wrong in `source`."""
-    data = {key: value for key, value in source.data.items() if key not in ("name", "description")}
-    return parse_workload(data, source, ())
+    of_file = ("name", "description")
+    return parse_workload({key: value for key, value in source.data.items() if key not in of_file}, source, (), of_file)
 
 
 def check_roles(fields: WorkloadFields, data: Mapping[str, Any], source: Source, at: KeyPath) -> None:

@@ -27,6 +27,7 @@ from tidegauge.systems.metrics import Endpoint, Metric
 
 if TYPE_CHECKING:
     from tidegauge.systems.attached import AttachedCluster, AttachRequest
+    from tidegauge.systems.client_settings import ClientSettingRules
     from tidegauge.systems.server_settings import ServerSettings
 
 
@@ -317,10 +318,14 @@ class GivesLevels(Protocol):
         return ""
 
 
-class IsRead(Protocol):
-    """How clients may read its topics."""
+class HasClients(Protocol):
+    """How its clients are set, and may read its topics."""
 
     title: str
+
+    def client_settings(self, case: Case) -> ClientSettingRules | None:
+        """Pure: the settings that its clients take for such topics; None where nobody can list them."""
+        return None
 
     def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """Why this system has no subscriptions of a kind (never the usual one), or "" if it has. Pure.
@@ -372,7 +377,7 @@ class IsCompared(Protocol):
 
 
 @runtime_checkable
-class System(Deploys, GivesLevels, IsRead, Attaches, IsCompared, Protocol):
+class System(Deploys, GivesLevels, HasClients, Attaches, IsCompared, Protocol):
     """A messaging system. Derive from this class: what is not abstract has a default. Any thread may call.
 
     What it can do beyond starting servers and giving a level, it says by overriding: the defaults promise nothing.

@@ -114,7 +114,7 @@ def test_a_level_that_a_cluster_can_not_have_is_refused_before_there_is_a_run(tm
     worker.settings = reported(1)
     with pytest.raises(UserError) as caught:
         planning._ask_clusters(plan_of(tmp_path, "durability: 2\n"))
-    assert "orders.yaml: durability: kafka@attached can't have it: level 2 was asked for" in caught.value.message
+    assert "orders.yaml:4: durability: kafka@attached can't have it: level 2 was asked for" in caught.value.message
     assert "one node: there is no second copy" in caught.value.message
     assert "as-found" in caught.value.hint
     worker.settings = reported(3)
@@ -122,8 +122,35 @@ def test_a_level_that_a_cluster_can_not_have_is_refused_before_there_is_a_run(tm
 
 def test_a_cluster_that_does_not_answer_is_reported_and_refuses_nothing(tmp_path: Path, worker: Worker) -> None:
     worker.settings = RunFailedError("No Kafka broker reachable at h1:9092 (connection refused)")
-    (words,) = planning._ask_clusters(plan_of(tmp_path))
+    (words,), unreached = planning._ask_clusters(plan_of(tmp_path))
     assert words.startswith("kafka@attached was not asked which level it can have: No Kafka broker reachable")
+    assert unreached == ("kafka@attached",)
+
+
+def test_a_dry_run_says_first_that_a_cluster_was_not_reached(
+    tmp_path: Path, worker: Worker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["bench", "kafka", "h1:9092", "--partitions", "1", "--dry-run", "--runs-dir", str(tmp_path)]
+    assert run_command(line) == 0
+    assert "Not reached" not in capsys.readouterr().out
+    book_with_failure = book_of(Worker(RunFailedError("No Kafka broker reachable at h1:9092 (connection refused)")))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asking, "cluster_book", lambda: book_with_failure)
+        assert run_command(line) == 1
+    shown = capsys.readouterr().out
+    assert shown.startswith("Not reached: kafka@attached. The plan is made without asking; a run would fail.")
+    assert "Nothing was started." in shown
+    assert "--attach" not in shown
+
+
+def test_a_secret_that_is_not_here_keeps_nobody_from_planning(
+    tmp_path: Path, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NOBODY_SETS_THIS", raising=False)
+    path = tmp_path / "orders.yaml"
+    auth = "{method: plain, user: me, password: {env: NOBODY_SETS_THIS}}"
+    path.write_text(CAMPAIGN.replace('"h1:9092"}', f'"h1:9092", auth: {auth}}}'))
+    assert run_command(["run", str(path), "--dry-run", "--runs-dir", str(tmp_path)]) == 0
 
 
 def test_the_plan_has_what_the_cluster_said(tmp_path: Path, worker: Worker, capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,7 +181,8 @@ def test_a_cluster_that_can_not_be_asked_ends_it(worker: Worker, capsys: pytest.
     assert run_command(["bench", "kafka", "h1:9092"]) == 1
     said = capsys.readouterr().err
     assert said.count("No Kafka broker reachable at h1:9092") == 1
-    assert "Check the address" in said
+    assert "Check the address, and that it is up." in said
+    assert "--attach" not in said
 
 
 def test_brokers_that_differ_say_no_number_of_partitions() -> None:

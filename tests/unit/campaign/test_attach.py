@@ -22,7 +22,7 @@ CAMPAIGN = """\
 name: example
 systems:
   - {name: kafka, heap: 640MiB, direct-memory: 384MiB, settings: {num.io.threads: 4},\
-     producer: {client.rack: a}}
+     producer: {client.dns.lookup: use_all_dns_ips}}
   - {name: pulsar, shape: {brokers: 2}}
   - rabbitmq
 heap: 2GiB
@@ -67,7 +67,7 @@ def test_systems_are_attached_and_keep_what_is_said_of_their_clients(tmp_path: P
     kafka, pulsar = parse(tmp_path).systems
     assert kafka.attach is not None
     assert pulsar.attach is not None
-    assert kafka.producer == {"client.rack": "a", "metadata.max.age.ms": "60000"}
+    assert kafka.producer == {"client.dns.lookup": "use_all_dns_ips", "metadata.max.age.ms": "60000"}
     assert (kafka.settings, pulsar.shape, pulsar.version) == ({}, {}, "4.0.6")
     assert kafka.attach.tls is not None
     assert kafka.attach.tls.ca == str(tmp_path / "ops" / "ca.pem"), "paths are relative to the file of clusters"
@@ -189,9 +189,14 @@ def test_published_campaigns_can_be_attached(tmp_path: Path, path: Path, scale: 
 def test_the_plan_says_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = "    producer: {metadata.max.age.ms: 60000}\n"
     assert own in CLUSTERS
-    parse(tmp_path, CLUSTERS.replace(own, ""), CAMPAIGN.replace("producer: {client.rack: a}", "producer: {}"))
+    parse(
+        tmp_path,
+        CLUSTERS.replace(own, ""),
+        CAMPAIGN.replace("producer: {client.dns.lookup: use_all_dns_ips}", "producer: {}"),
+    )
     clusters = str(tmp_path / "ops" / "clusters.yaml")
-    assert run_command(["run", str(tmp_path / "campaign.yaml"), "--attach", clusters, "--dry-run"]) == 0
+    # Nobody is at these addresses.
+    assert run_command(["run", str(tmp_path / "campaign.yaml"), "--attach", clusters, "--dry-run"]) == 1
     shown = " ".join(capsys.readouterr().out.split())
     assert "kafka@attached" in shown
     assert "Warning: kafka: without effect on an attached cluster" in shown

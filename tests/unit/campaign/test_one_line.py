@@ -144,7 +144,16 @@ def test_partitions_are_asked_for_where_nobody_says_them() -> None:
         (replace(KAFKA, rate="fast"), (), "--rate: 'fast': must be messages a second"),
         (replace(KAFKA, message_size="1Q"), (), "--message-size: '1Q': must be a size"),
         (replace(KAFKA, duration="20"), (), "--duration: '20': must be a duration with its unit"),
-        (KAFKA, ("linger.ms=1",), "--set linger.ms=1: there is no 'linger.ms' to set. Of a client: producer.linger.ms"),
+        (
+            KAFKA,
+            ("linger.ms=1",),
+            "--set linger.ms=1: there is no 'linger.ms' to set (did you mean 'producer.linger.ms' or",
+        ),
+        (KAFKA, ("linger=1",), "there is no 'linger' to set (did you mean 'producer.linger.ms' or 'batch-delay'?)"),
+        (KAFKA, ("fetch.min.byte=1",), "(did you mean 'consumer.fetch.min.bytes'?)"),
+        (KAFKA, ("client.id=1",), "(did you mean 'producer.client.id' or 'consumer.client.id'?)"),
+        (KAFKA, ("prodcer.linger.ms=1",), "(did you mean 'producer.linger.ms'?)"),
+        (KAFKA, ("zzzzzzz=1",), "there is no 'zzzzzzz' to set. A setting is settings.NAME"),
         (KAFKA, ("compresion=lz4",), "there is no 'compresion' to set (did you mean 'compression'?)"),
         (KAFKA, ("compression=lz5",), "--set compression=lz5: 'lz5': must be one of none, lz4"),
         (KAFKA, ("compression",), "--set compression: must be KEY=VALUE, such as producer.linger.ms=20"),
@@ -166,7 +175,7 @@ def test_a_mistake_is_reported_with_its_option(line: CommandLine, settings: tupl
 CLUSTERS = """\
 systems:
   - name: kafka
-    producer: {client.rack: a}
+    producer: {buffer.memory: 9}
     attach:
       bootstrap-servers: "far:9093"
       tls: {ca: ca.pem}
@@ -185,7 +194,7 @@ def test_a_file_of_clusters_gives_address_and_secrets(tmp_path: Path) -> None:
     assert item["attach"]["bootstrap-servers"] == "far:9093"
     assert item["attach"]["tls"]["ca"] == str(tmp_path / "ca.pem")
     assert item["attach"]["auth"]["password"] == {"file": str(tmp_path / "secret.txt")}
-    assert item["producer"] == {"client.rack": "a"}
+    assert item["producer"] == {"buffer.memory": 9}
     assert trials(compose(line))[0].system == "kafka@staging"
     moved = compose(replace(line, address="other:1")).data["systems"][0]["attach"]
     assert (moved["bootstrap-servers"], moved["label"]) == ("other:1", "staging")
@@ -239,8 +248,8 @@ def test_two_values_of_one_client_setting_differ_in_its_place() -> None:
         (("compression=lz4,lz4",), "-L compression=lz4,lz4: a value is given twice"),
         (("compression=lz4,",), "-L compression=lz4,: a value is empty"),
         (("compression=lz4,none", "compression=gzip,zstd"), "'compression' is varied already"),
-        (("linger.ms=1,2",), "-L linger.ms=1,2: there is no 'linger.ms' to set. Of a client: producer.linger.ms"),
-        (("compression=lz4,lz5",), "-L compression=lz4,lz5: variants[1].compression: 'lz5': must be one of"),
+        (("linger.ms=1,2",), "-L linger.ms=1,2: there is no 'linger.ms' to set (did you mean 'producer.linger.ms' or"),
+        (("compression=lz4,lz5",), "-L compression=lz4,lz5: 'lz5': must be one of"),
         (("linger",), "-L linger: must be KEY=VALUE, such as producer.linger.ms=0,20"),
     ],
 )
@@ -253,3 +262,16 @@ def test_servers_started_here_have_no_address_and_no_topic() -> None:
     assert "servers are started here, and have no address to vary" in complaint(own, vary=("address=a,b",))
     said = complaint(replace(own, topic="orders"), vary=("compression=none,lz4",))
     assert "--topic orders: servers that are started here have no topics yet. Name the cluster: ab kafka" in said
+
+
+def test_a_level_may_be_an_option_beside_a_form() -> None:
+    level = (("durability", 2, "--level"),)
+    assert compose(more=level).data["durability"] == 2
+    rabbit = CommandLine(BENCH, "rabbitmq", "h1", partitions=1, more=level)
+    assert compose(rabbit, "form=stream").data["durability"] == {"level": 2, "form": "stream"}
+    assert compose(replace(rabbit, more=()), "form=stream").data["durability"] == {
+        "level": "as-found",
+        "form": "stream",
+    }
+    assert "--set durability=3: --level says the same" in complaint(KAFKA, "durability=3", more=level)
+    assert "--level: '7': must be a durability level" in complaint(more=(("durability", 7, "--level"),))

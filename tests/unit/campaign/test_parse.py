@@ -119,7 +119,7 @@ data-directory: /mnt/disk
 @pytest.mark.parametrize(
     ("wrong", "line", "says"),
     [
-        ("systemss: [kafka]", 7, "systemss: unknown key 'systemss' (did you mean 'systems'?); allowed: name,"),
+        ("systemss: [kafka]", 7, "systemss: unknown key 'systemss' (did you mean 'systems'?)"),
         ("repeat: 0", 7, "repeat: '0': must be at least 1"),
         ("repeat: three", 7, "repeat: 'three': must be a whole number"),
         ("repeat: true", 7, "repeat: true: must be a whole number"),

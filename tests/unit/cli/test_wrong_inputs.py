@@ -109,6 +109,46 @@ def test_what_can_not_be_read_is_said_once(
 
 
 @pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["bench", "kafka", "h", "--repeat", "2.5"], "--repeat 2.5: must be a whole number of at least 1."),
+        (["run", "quick", "--repeat", "0"], "--repeat 0: must be a whole number of at least 1."),
+        (["attest", "kafka", "--level", "9"], "--level 9: must be a whole number from 1 to 4."),
+        (["compare", "--noise", "abc"], "--noise abc: must be a number."),
+        (["run", "quick", "--scale", "orignal"], "must be one of shares, original, brief (did you mean 'original'?)"),
+        (["attest", "kafka", "--level", "1", "--scenario", "leadr"], "(did you mean 'leader'?)"),
+        (["bench", "kafka", "h", "--in-flight", "5"], "Such a key is given by: --set in-flight=VALUE"),
+        (["bench", "kafka", "h", "--foo", "5"], "`tidegauge bench --help` lists its options."),
+        (["bnch"], "`tidegauge --help` lists the verbs."),
+    ],
+)
+def test_a_wrong_word_of_a_command_is_answered_in_our_words(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    message = refused(capsys, *arguments)
+    assert says in message
+    assert not any(word in message for word in ("Input should", "Value error", "unable to parse", ".."))
+
+
+@pytest.mark.parametrize(
+    ("durability", "line", "says"),
+    [
+        ("durability: {level: 3, form: foo}", 3, "durability.form: no system of the campaign has a form 'foo'"),
+        ("durability:\n  level: 3\n  form: foo", 5, "durability.form: no system of the campaign has a form 'foo'"),
+        ("durability: 1", 3, "durability: Apache Kafka on one node can't give level 1"),
+        ("repeat: 1000\nsweep: {partitions: [1, 2, 3, 4, 5, 6]}", 3, "systems times experiments times points"),
+    ],
+)
+def test_what_a_plan_refuses_has_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], durability: str, line: int, says: str
+) -> None:
+    text = f"name: x\nsystems: [kafka]\n{durability}\nexperiments: [{{name: latency, rate: 1k}}]\n"
+    message = refused(capsys, "run", campaign(tmp_path, text), "--dry-run")
+    assert f"c.yaml:{line}: " in message
+    assert says in message
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ["run", "quick", "--dry-run", "--data-dir", "~nobody-here/x"],
@@ -283,3 +323,26 @@ def test_a_password_that_is_no_text_to_yaml_is_not_repeated(
     attach = f"{{bootstrap-servers: 'h:1', auth: {{method: plain, user: u, password: {secret}}}}}"
     path = campaign(tmp_path, GOOD.replace("[kafka]", f"[{{name: kafka, attach: {attach}}}]"))
     assert "hunter2" not in refused(capsys, "run", path, "--dry-run")
+
+
+class Terminal(io.StringIO):
+    """Standard error of somebody who sits before it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_long_messages_are_wrapped_at_blanks_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["ab", "kafka", "-L", "zzzzzzz=1,2"]
+    message = refused(capsys, *line)
+    assert len(message.splitlines()) == 2, "a log can be searched"
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")
+    assert run_command(line) == 2
+    lines = terminal.getvalue().splitlines()
+    assert max(map(len, lines)) <= 60
+    assert " ".join(terminal.getvalue().split()) == " ".join(message.split())

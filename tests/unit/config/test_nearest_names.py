@@ -66,6 +66,28 @@ def test_names_that_other_tools_have_are_understood(tmp_path: Path) -> None:
         parse_threshold("p99<10")
 
 
+def test_a_key_beside_the_options_of_an_experiment_is_near_too(tmp_path: Path) -> None:
+    assert "falts: unknown key 'falts' (did you mean 'faults'?)" in refused(tmp_path, "{name: peak, falts: 3}")
+
+
+def test_a_mistyped_key_is_not_missing_as_well(tmp_path: Path) -> None:
+    message = refused(tmp_path, "{name: latency, rat: 1k}")
+    assert "rat: unknown key 'rat' (did you mean 'rate'?)" in message
+    assert "missing" not in message
+    assert "rate: this key is missing" in refused(tmp_path, "{name: latency, zzz: 1k}")
+    assert "missing" not in refused(tmp_path, "peak", "{name: kafka, attach: {bootstrap-server: 'h:1'}}")
+
+
+def test_a_long_list_is_left_out_where_a_name_is_near(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text("name: c\nsystms: [kafka]\nexperiments: [peak]\nzzz: 1\n")
+    with pytest.raises(UserError) as caught:
+        parse_campaign(path, {}, sorted(registry.all_systems()))
+    near, far = caught.value.message.splitlines()[1:]
+    assert near.endswith("unknown key 'systms' (did you mean 'systems'?)")
+    assert "; allowed: name, description, systems" in far
+
+
 def test_what_stands_for_no_system_is_not_listed(tmp_path: Path) -> None:
     listed = refused(tmp_path, "peak", "kafak").partition("known: ")[2]
     assert "kafka" in listed

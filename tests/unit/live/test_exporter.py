@@ -120,5 +120,5 @@ def test_a_port_that_can_not_be_had_leaves_no_run(tmp_path: Path, capsys: pytest
     campaign.write_text("name: one\nsystems: [kafka]\ndurability: 3\nexperiments: [{name: peak}]\n")
     runs = tmp_path / "runs"
     assert run_command(["run", str(campaign), "--prometheus", "-1", "--runs-dir", str(runs)]) == 2
-    assert "Invalid value for '--prometheus'" in capsys.readouterr().err
+    assert "--prometheus -1: must be a whole number from 0 to 65535." in capsys.readouterr().err
     assert store.list_runs(runs) == []

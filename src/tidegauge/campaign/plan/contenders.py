@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tidegauge.campaign.model import Campaign, Point, SystemChoice
+from tidegauge.config.source import KeyPath
 from tidegauge.durability import NODES_FOR_REPLICATION
 from tidegauge.errors import UserError, did_you_mean
 from tidegauge.fairness import Case
@@ -21,11 +22,11 @@ from tidegauge.systems.api import System
 class ImpossibleError(UserError):
     """A system can't run in this shape or give this level. Points of a sweep may leave it out.
 
-    `why`: the message without the campaign's path.
+    `why`: the message without the place. `at`: the key that it is about.
     """
 
-    def __init__(self, campaign: Campaign, why: str, hint: str = "") -> None:
-        super().__init__(f"{campaign.source_path}: {why}", hint)
+    def __init__(self, campaign: Campaign, at: KeyPath, why: str, hint: str = "") -> None:
+        super().__init__(f"{campaign.where(*at)}: {why}", hint)
         self.why = why
 
 
@@ -88,7 +89,7 @@ def find_contenders(
         left_out += reasons
     if not any(contenders_by_point):
         raise UserError(
-            f"{campaign.source_path}: no system of the campaign can have any point of its sweep: {left_out[0].text}",
+            f"{campaign.where('sweep')}: no system of the campaign can have any point of its sweep: {left_out[0].text}",
             "Sweep values that the systems can have.",
         )
     return tuple(contenders_by_point), tuple(left_out)
@@ -105,9 +106,11 @@ def _contenders_at_point(
         name = label_of_system(system, implementation)
         try:
             if problem := implementation.shape_problem(system.shape, campaign.nodes):
-                raise ImpossibleError(campaign, f"systems: {system.name}: shape: {problem}.")
-            choice = _choose_level(campaign, system, implementation, _may_change_level(point, system))
-            _check_subscriptions(campaign, system, implementation, choice)
+                raise ImpossibleError(
+                    campaign, ("systems", place, "shape"), f"systems: {system.name}: shape: {problem}."
+                )
+            choice = _choose_level(campaign, place, implementation, _may_change_level(point, system))
+            _check_subscriptions(campaign, place, implementation, choice)
         except ImpossibleError as error:
             if not skip:
                 raise _error_at_point(error, point) from error
@@ -122,7 +125,7 @@ def _contenders_at_point(
     labels = [contender.label for contender in possible_contenders]
     if len(set(labels)) < len(labels):
         raise UserError(
-            f"{campaign.source_path}: systems: one is listed twice: {', '.join(labels)}.",
+            f"{campaign.where('systems')}: systems: one is listed twice: {', '.join(labels)}.",
             "Give each its own version; for other settings of one system use 'variants', for repeated trials 'repeat'.",
         )
     _check_form(campaign, possible_contenders, find_system)
@@ -138,18 +141,23 @@ def _error_at_point(error: ImpossibleError, point: Point) -> UserError:
     )
 
 
-def _check_subscriptions(campaign: Campaign, system: SystemChoice, implementation: System, choice: LevelChoice) -> None:
-    """Topics of others are on clusters of others; and not every system has every type of subscription."""
-    workload = campaign.workload
+def _check_subscriptions(campaign: Campaign, place: int, implementation: System, choice: LevelChoice) -> None:
+    """Topics of others are on clusters of others; and not every system has every type of subscription.
+
+    `place`: of the system in the campaign.
+    """
+    system, workload = campaign.systems[place], campaign.workload
     if workload.existing_topics and system.attach is None:
         raise ImpossibleError(
             campaign,
+            ("workload", "existing-topics"),
             f"workload.existing-topics: {system.name} is started here, with empty disks: no topic exists.",
             "Name a running cluster with 'attach', or leave out 'existing-topics'.",
         )
     if workload.existing_topics and system.partitions:
         raise ImpossibleError(
             campaign,
+            ("systems", place, "partitions"),
             f"systems: {system.name}: partitions: can't be given beside 'existing-topics', "
             "whose partitions are as they are.",
         )
@@ -162,6 +170,7 @@ def _check_subscriptions(campaign: Campaign, system: SystemChoice, implementatio
     if problem:
         raise ImpossibleError(
             campaign,
+            ("workload", "subscription-type"),
             f"workload.subscription-type: {implementation.title} has no '{workload.subscription_type}': {problem}.",
             "Choose a type that every system has, or leave out the system.",
         )
@@ -177,19 +186,19 @@ def _may_change_level(point: Point, system: SystemChoice) -> bool:
     return variant is not None and any(key.rpartition(" ")[2] in settings for key in variant.sets)
 
 
-def _choose_level(
-    campaign: Campaign, system: SystemChoice, implementation: System, expected_only: bool = False
-) -> LevelChoice:
-    """The way this system gives the level; its best one if the campaign names no form.
+def _choose_level(campaign: Campaign, place: int, implementation: System, expected_only: bool = False) -> LevelChoice:
+    """The way the system at a place gives the level; its best one if the campaign names no form.
 
     A form is a word of the systems that have several ("bypass" of Pulsar): others take their only way.
     """
+    system = campaign.systems[place]
     target = system.durability or campaign.durability
+    at: KeyPath = ("systems", place, "durability") if system.durability else ("durability",)
     if expected_only or not campaign.workload.producers:
         # Nothing is acknowledged, or a variant decides: the level that the topics have is only reported.
         target = replace(target, as_found=True)
     if target.is_open:
-        return _choose_form_as_found(campaign, target, implementation)
+        return _choose_form_as_found(campaign, at, target, implementation)
     # How many nodes an attached cluster has is known once it was asked; the level is read back in any case.
     nodes = max(campaign.nodes, NODES_FOR_REPLICATION) if system.attach else campaign.nodes
     possible = implementation.possible_levels(system.version or implementation.default_version, nodes)
@@ -198,6 +207,7 @@ def _choose_level(
         levels = ", ".join(str(level) for level in sorted({choice.level for choice in possible}))
         raise ImpossibleError(
             campaign,
+            at,
             f"durability: {implementation.title} on {_nodes_in_words(nodes)} can't give level "
             f"{target.level}; it can give {levels or 'none'}.",
             "Levels 1 and 2 need copies on several nodes; choose a level that every system can give.",
@@ -207,21 +217,22 @@ def _choose_level(
         return replace(fitting[0], as_found=target.as_found)
     forms = [choice.form for choice in ways if choice.form]
     if forms:
+        where = campaign.where(*at, "form")
         raise UserError(
-            f"{campaign.source_path}: durability.form: {implementation.title} has no form '{target.form}' of level "
-            f"{target.level}; it has {', '.join(forms)}.",
+            f"{where}: durability.form: {implementation.title} has no form '{target.form}' of level {target.level}"
+            f"{did_you_mean(target.form, forms)}; it has {', '.join(forms)}.",
             "Name one of these, or leave 'form' out.",
         )
     return ways[0]
 
 
-def _choose_form_as_found(campaign: Campaign, target: LevelChoice, implementation: System) -> LevelChoice:
+def _choose_form_as_found(campaign: Campaign, at: KeyPath, target: LevelChoice, implementation: System) -> LevelChoice:
     """The choice of a level as it is found, with how topics are made where a system has several ways."""
     forms = implementation.found_forms
     if not target.form or target.form in forms or not forms:
         return replace(target, form=target.form if target.form in forms else "".join(forms[:1]))
     raise UserError(
-        f"{campaign.source_path}: durability.form: {implementation.title} has no form '{target.form}' of topics"
+        f"{campaign.where(*at, 'form')}: durability.form: {implementation.title} has no form '{target.form}' of topics"
         f"{did_you_mean(target.form, list(forms))}; it has {', '.join(forms)}.",
         "Name one of these, or leave 'form' out.",
     )
@@ -244,8 +255,9 @@ def _check_form(
     if form and followers and all(choice.form != form for choice in followers):
         forms = list(dict.fromkeys(choice.form for choice in followers if choice.form))
         of_what = "of topics" if campaign.durability.is_open else f"of level {level}"
+        where = campaign.where("durability", "form")
         raise UserError(
-            f"{campaign.source_path}: durability.form: no system of the campaign has a form '{form}' {of_what}"
+            f"{where}: durability.form: no system of the campaign has a form '{form}' {of_what}"
             f"{did_you_mean(form, forms)}.",
             f"Name one of {', '.join(forms)}, or leave 'form' out." if forms else "Leave 'form' out.",
         )

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from tidegauge.campaign.model import Campaign, WorkerChoice
 from tidegauge.campaign.plan.limits import partitions_of_node
@@ -130,7 +129,7 @@ def _check_clients_of_step(step: Step, campaign: Campaign, bounds: LoadBounds) -
     load, workers = _load_of_step(step), campaign.worker.count
     choice, system = step.contender.system, step.contender.implementation
     clients = in_words((load.producers, "producer"), (load.consumers, "consumer"))
-    need = f"{campaign.source_path}: workload.topics: {clients} of {system.title}"
+    need = f"{campaign.where('workload', 'topics')}: workload.topics: {clients} of {system.title}"
     if short := load.of_each(workers, bounds):
         who = "the load generator" if workers == 1 else f"each of {workers} load generators"
         raise UserError(f"{need}: {who} {short}.", _advice_on_workers(load, bounds))
@@ -189,7 +188,7 @@ def sharing_of(plan: Plan) -> Sharing:
 _ONE = "Leave 'count' of 'worker' out (--workers 1): one load generator does it."
 
 
-def check_workers(trials: Sequence[TrialSpec], choice: WorkerChoice, where: Path) -> None:
+def check_workers(trials: Sequence[TrialSpec], choice: WorkerChoice, where: str) -> None:
     """Raise `UserError` if a trial can't be carried out by so many workers."""
     for spec in trials:
         if isinstance(spec, LoadSpec) and spec.generators:
@@ -215,7 +214,7 @@ def check_workers(trials: Sequence[TrialSpec], choice: WorkerChoice, where: Path
         )
 
 
-def _check_generators_of_trial(spec: LoadSpec, choice: WorkerChoice, where: Path) -> None:
+def _check_generators_of_trial(spec: LoadSpec, choice: WorkerChoice, where: str) -> None:
     """Raise `UserError` if an experiment varies the number of load generators, and this trial can't have so many."""
     at, users = f"{where}: {spec.experiment}: largest: {spec.generators} load generators", sum(users_of(spec.workload))
     if choice.hosts:

@@ -37,9 +37,8 @@ def check_handles(campaign: Campaign, available: Handles) -> None:
 def _check_handles_of_server(campaign: Campaign, choice: SystemChoice, system: System, available: Handles) -> None:
     partitions = campaign.workload.topics * campaign.workload.partitions
     needed = system.handles(partitions_of_node(campaign.workload, choice, campaign.nodes))
-    need = (
-        f"{campaign.source_path}: workload.partitions: with {partitions:,} partitions a server of {system.title} needs"
-    )
+    where = campaign.where("workload", "partitions")
+    need = f"{where}: workload.partitions: with {partitions:,} partitions a server of {system.title} needs"
     if needed.files > available.files:
         raise UserError(
             f"{need} about {needed.files:,} open files, and a process may have {available.files:,} here.",

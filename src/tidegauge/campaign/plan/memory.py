@@ -31,7 +31,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
-from pathlib import Path
 
 from tidegauge.campaign.model import Campaign, Point, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan.contenders import label_of_system
@@ -218,7 +217,7 @@ def _large_window_bytes(workload: Workload) -> int:
     return workload.window_messages() * (workload.payload.message_bytes + _RECORD_OVERHEAD_BYTES)
 
 
-def check_window(trials: Sequence[TrialSpec], choice: WorkerChoice, where: Path) -> None:
+def check_window(trials: Sequence[TrialSpec], choice: WorkerChoice, where: str) -> None:
     """Raise `UserError` if a heap that the user has chosen has no room for the messages that may be in flight."""
     for spec in trials:
         window_bytes, share = spec.workload.window_bytes(), largest_share(spec.workload, choice.count)

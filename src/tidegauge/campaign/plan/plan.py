@@ -44,8 +44,8 @@ _OF_READERS = ("catch-up", "mixed")
 def check_experiments(campaign: Campaign) -> None:
     """Raise `UserError` for an experiment that the workload has nobody for: without producers, without readers."""
     workload = campaign.workload
-    for chosen in campaign.experiments:
-        where = f"{campaign.source_path}: experiments: {chosen.name}"
+    for place, chosen in enumerate(campaign.experiments):
+        where = f"{campaign.where('experiments', place)}: experiments: {chosen.name}"
         if chosen.name == READ and workload.producers:
             raise UserError(
                 f"{where}: reads topics that others fill, and this workload sends.",
@@ -226,7 +226,7 @@ def plan_campaign(campaign: Campaign, find_system: Callable[[str], System] = reg
     count = campaign.repeat * sum(map(len, contenders_by_point)) * len(campaign.experiments)
     if count > STEPS_MAX:
         raise UserError(
-            f"{campaign.source_path}: systems times experiments times points times 'repeat' are {count:,}: "
+            f"{campaign.where('repeat')}: systems times experiments times points times 'repeat' are {count:,}: "
             f"at most {STEPS_MAX:,} can be planned.",
             "Repeat less often, or make several campaigns of it.",
         )
@@ -244,7 +244,7 @@ def plan_campaign(campaign: Campaign, find_system: Callable[[str], System] = reg
         for trial in step.trials:
             if problem := too_small(trial, step.contender.system):
                 raise UserError(
-                    f"{campaign.source_path}: experiments: {trial.experiment}: {problem}.",
+                    f"{campaign.where('experiments')}: experiments: {trial.experiment}: {problem}.",
                     "Give the system less: {name: kafka, heap: 256MiB, direct-memory: 128MiB}; or raise server-memory.",
                 )
     possible = campaign.with_systems(

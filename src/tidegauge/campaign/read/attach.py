@@ -23,6 +23,7 @@ from tidegauge.config.source import (
     KeyPath,
     Origin,
     Source,
+    key_meant,
     keys_of,
     read_source,
     show_path,
@@ -195,10 +196,12 @@ def parse_attach(value: object, source: Source, at: KeyPath, rules: AttachRules)
     names = [key.name for key in rules.keys]
     common = {name: content for name, content in value.items() if name in keys_of(AttachFields)}
     before = len(source.problems)
-    for name in value:
-        if name not in common and name not in names:
-            source.complain((*at, name), unknown_key(name, [*names, *keys_of(AttachFields)]))
-    addresses = _parse_addresses(value, source, at, rules)
+    allowed = [*names, *keys_of(AttachFields)]
+    unknown = [str(name) for name in value if name not in allowed]
+    for name in unknown:
+        source.complain((*at, name), unknown_key(name, allowed))
+    mistyped = {key_meant(name, allowed) for name in unknown}
+    addresses = _parse_addresses(value, source, at, [key for key in rules.keys if key.name not in mistyped])
     fields = validate(AttachFields, common, source, at, context=rules)
     if fields is None:
         return None
@@ -215,9 +218,11 @@ def parse_attach(value: object, source: Source, at: KeyPath, rules: AttachRules)
     return AttachChoice(addresses, tls, auth, fields.topic_prefix or "", fields.label)
 
 
-def _parse_addresses(value: Mapping[str, object], source: Source, at: KeyPath, rules: AttachRules) -> dict[str, str]:
+def _parse_addresses(
+    value: Mapping[str, object], source: Source, at: KeyPath, keys: Sequence[AddressKey]
+) -> dict[str, str]:
     addresses = {}
-    for key in rules.keys:
+    for key in keys:
         content = value.get(key.name)
         if content is None:
             if key.required or key.name in value:

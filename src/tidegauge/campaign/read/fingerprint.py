@@ -14,7 +14,7 @@ from tidegauge.model.trial import TrialSpec, point_words
 from tidegauge.plain import Parts, differing, flatten, json_parts
 
 _NOT_MEANT = (
-    *("description", "source_path", "overrides", "points", "price", "notes", "listed", "fleet_file"),
+    *("description", "source_path", "overrides", "points", "price", "notes", "listed", "fleet_file", "locate"),
     *("variants", "same_within"),
 )
 """What may differ without another trial being made, or another figure being compared; variants are points as well."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,15 @@ from ruamel.yaml.error import YAMLError
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.read.attach import KEY as ATTACH
 from tidegauge.campaign.read.attach import WHAT, AttachFields, read_clusters
-from tidegauge.campaign.read.parse import parse_campaign
+from tidegauge.campaign.read.parse import AS_FOUND_WORD, parse_campaign
 from tidegauge.campaign.read.sweep import SYSTEM_KEYS, SYSTEM_MAPPINGS
-from tidegauge.config.source import KeyPath, Source, keys_of, raise_problems
+from tidegauge.config.source import KeyPath, Source, key_called_elsewhere, keys_of, raise_problems
 from tidegauge.config.workload import WorkloadFields
-from tidegauge.errors import UserError, did_you_mean
+from tidegauge.errors import UserError, did_you_mean, nearest_names
 from tidegauge.experiments import latency, peak
 from tidegauge.experiments.procedure import TrialOptions
+from tidegauge.fairness import Case
+from tidegauge.model.level import AS_FOUND
 from tidegauge.numbers import plural
 from tidegauge.systems.api import System
 from tidegauge.systems.attach import DEFAULT_LABEL, AddressKey, AttachRules, join_addresses, split_text
@@ -153,11 +155,13 @@ def compose_line(line: CommandLine) -> Composed:
     if line.duration is not None:
         _put_in_experiments(composed, "measure", line.duration, "--duration")
     _check_topic(line, composed)
-    for text in line.settings:
-        key, value = _split_setting(text, SET)
-        _put_setting(composed, key, _parse_scalar(value), f"{SET} {text}")
     for key, value, option in line.more:
         composed.put((key,), value, option)
+    for text in line.settings:
+        key, value = _split_setting(text, SET)
+        if key in composed.data and key in _CAMPAIGN_KEYS:
+            raise UserError(f"{SET} {text}: {composed.options[key,]} says the same.", "Keep one of the two.")
+        _put_setting(composed, key, _parse_scalar(value), f"{SET} {text}")
     if line.verb == AB:
         composed.data["variants"] = _variants_of(line, composed)
     return composed
@@ -373,7 +377,8 @@ def _put_setting(composed: Composed, key: str, value: object, option: str) -> No
     if key in keys_of(TrialOptions):
         _put_in_experiments(composed, key, value, option)
     elif key == _FORM:
-        composed.put(("durability",), {"level": "as-found", "form": value}, option)
+        level = composed.data.get("durability", AS_FOUND_WORD)
+        composed.put(("durability",), {"level": level, "form": value}, option)
         _add_addresses_of_form(composed)
     else:
         composed.put(_place_of_key(composed, key, option), value, option)
@@ -408,13 +413,32 @@ def _place_of_key(composed: Composed, key: str, option: str) -> KeyPath:
         return (key,)
     if key in SYSTEM_KEYS:
         return ("systems", 0, key)
-    allowed = [*keys_of(WorkloadFields), *keys_of(TrialOptions), *_CAMPAIGN_KEYS, *SYSTEM_KEYS, _FORM, *attach_keys]
-    whose = f" Of a client: producer.{key} or consumer.{key}." if "." in key and head not in SYSTEM_MAPPINGS else ""
+    allowed = [*settable_keys(), *attach_keys]
+    meant = [f"'{one}'" for one in _keys_meant(composed, key, allowed)]
+    words = f" (did you mean {' or '.join(meant)}?)" if meant else ""
     mappings = ", ".join(f"{mapping}.NAME" for mapping in SYSTEM_MAPPINGS)
-    raise UserError(
-        f"{option}: there is no '{key}' to set{did_you_mean(key, allowed)}.{whose}",
-        f"A setting is {mappings}, or a key of a workload: {', '.join(keys_of(WorkloadFields))}.",
-    )
+    keys = "a key that docs/reference.md lists" if meant else f"one of these keys: {', '.join(dict.fromkeys(allowed))}"
+    raise UserError(f"{option}: there is no '{key}' to set{words}.", f"A setting is {mappings}, or {keys}.")
+
+
+def settable_keys() -> list[str]:
+    """The keys that a line can set by their names alone, whatever it measures."""
+    return [*keys_of(WorkloadFields), *keys_of(TrialOptions), *_CAMPAIGN_KEYS, *SYSTEM_KEYS, _FORM]
+
+
+def _keys_meant(composed: Composed, key: str, allowed: Sequence[str]) -> list[str]:
+    """What a key that there is not may mean: a setting of clients by its bare name, another tool's word, a near key."""
+    head, _, rest = key.partition(".")
+    if rest and (mapping := nearest_names(head, SYSTEM_MAPPINGS, 1)):
+        return [f"{mapping[0]}.{rest}"]
+    settings = composed.system.client_settings(Case(composed.system.default_version, 1, AS_FOUND))
+    of_clients: dict[str, list[str]] = {}
+    for role in settings.by_role if settings else ():
+        for name in settings.names_of(role) if settings else ():
+            of_clients.setdefault(name, []).append(f"{role}.{name}")
+    nearest = [key] if key in of_clients else nearest_names(key, [*allowed, *of_clients], 1)
+    meant = [one for name in nearest for one in of_clients.get(name, [name])]
+    return list(dict.fromkeys([*meant, *filter(None, [key_called_elsewhere(key, allowed)])]))
 
 
 def _variants_of(line: CommandLine, composed: Composed) -> list[dict[str, Any]]:

@@ -61,6 +61,7 @@ from tidegauge.model.variant import SAME_WITHIN, SameWithin, Variant, parse_same
 from tidegauge.model.workload import WORKERS_MAX, Workload
 from tidegauge.places import is_file
 from tidegauge.systems.api import expected_level
+from tidegauge.systems.client_settings import CONSUMER, PRODUCER
 from tidegauge.systems.registry import VERSION, listed_names, unknown_system
 from tidegauge.systems.registry import system_named as find_system
 from tidegauge.systems.server_settings import setting_problems
@@ -285,6 +286,7 @@ def parse_campaign(
         UserError: with every problem, each on a line of its own.
     """
     source = read_source(path, "campaign", text)
+    source.has_lines = not options
     for at, option in options.items():
         source.placed[at] = Origin(path, 0, "", None, option)
     listed = systems_with_campaign_level(source, system_names)
@@ -356,6 +358,7 @@ class _Reading:
         if durability is not None and top is not None:
             _check_levels(systems, durability, source)
             _check_topics(systems, durability, top.nodes, source)
+            _check_clients(systems, durability, workload or Workload(), source)
         sound = _with_memory_of_machine(
             [system for system in systems if system is not None], source, top.nodes if top else 1
         )
@@ -388,6 +391,7 @@ class _Reading:
             fleet_file=fleet,
             variants=self.variants,
             same_within=top.same_within,
+            locate=source.where,
             repeat=REPEAT if self.variants and "repeat" not in top.model_fields_set else top.repeat,
         )
 
@@ -547,6 +551,27 @@ def _check_topics(systems: Sequence[SystemChoice | None], common: LevelChoice, n
             _check_level_of_topics(system, choice, nodes, source, at)
 
 
+def _check_clients(
+    systems: Sequence[SystemChoice | None], common: LevelChoice, workload: Workload, source: Source
+) -> None:
+    """Complains about settings that a system's clients don't have, or not with these values."""
+    for index, system in enumerate(systems):
+        if system is None or not (system.producer or system.consumer):
+            continue
+        implementation = find_system(system.name)
+        case = Case(
+            system.version or implementation.default_version,
+            1,
+            system.durability or common,
+            workload=workload,
+            topic=system.topic,
+        )
+        if settings := implementation.client_settings(case):
+            given = {PRODUCER: system.producer, CONSUMER: system.consumer}
+            for role, name, why in settings.problems(implementation.title, given):
+                source.complain(("systems", index, role, name), why)
+
+
 def _check_level_of_topics(system: SystemChoice, choice: LevelChoice, nodes: int, source: Source, at: KeyPath) -> None:
     """Complains about what a campaign says of topics and producers if these can't be at the level asked for."""
     deciding = {TOPIC_SETTINGS: system.topic, REPLICATION_FACTOR: system.copies, "producer": system.producer}
@@ -615,8 +640,9 @@ def _parse_one_experiment(item: object, source: Source, at: KeyPath, earlier: Se
         source.complain((*at, "name"), unknown_name("experiment", name, list(experiments_by_name)))
         return None
     model = experiments_by_name[name].options
-    option_values = {key: value for key, value in item.items() if key not in ("name", FAULTS)}
-    options = validate(model, option_values, source, at)
+    apart = ("name", FAULTS)
+    option_values = {key: value for key, value in item.items() if key not in apart}
+    options = validate(model, option_values, source, at, beside=apart)
     faults = parse_faults(item[FAULTS], source, (*at, FAULTS)) if FAULTS in item else ()
     if options is None:
         return None

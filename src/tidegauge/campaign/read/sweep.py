@@ -227,7 +227,7 @@ def place_value(
     if option := source.option_of(places[0]):
         source.complain(complain_at, f"is swept, so {option} can't be given beside")
         return None
-    origin = Origin(source.path, source.line_of(at), show_path(at), value, source.option_of(at))
+    origin = source.origin_at(at, value)
     return dict.fromkeys(places, origin)
 
 

@@ -21,7 +21,7 @@ from tidegauge.campaign.read.sweep import (
     label_of,
     place_value,
 )
-from tidegauge.config.source import KeyPath, Origin, Source, keys_of, show_path
+from tidegauge.config.source import KeyPath, Origin, Source, keys_of
 from tidegauge.config.workload import WorkloadFields
 from tidegauge.errors import did_you_mean
 from tidegauge.model.variant import Variant
@@ -102,7 +102,7 @@ def _place_key(key: str, value: object, source: Source, at: KeyPath) -> dict[Key
         if key in SYSTEM_MAPPINGS and (part is None or isinstance(part, dict | list)):
             source.complain(where, "must be one value: text, a number, true or false")
             return None
-        origin = Origin(source.path, source.line_of(where), show_path(where), part, source.option_of(where))
+        origin = source.origin_at(where, part)
         placed |= {("systems", index, *tail): origin for index in indexes}
     return placed
 

@@ -413,7 +413,7 @@ def _check_settings(campaign: Campaign, system: System, version: str, choice: Sy
     problems = [f"{name}: {why}" for name, why in setting_problems(system, version, settings_given)]
     if problems:
         raise UserError(
-            f"{campaign.source_path}: systems: {system.name}: settings: {'; '.join(problems)}.", "Fix them."
+            f"{campaign.where('systems')}: systems: {system.name}: settings: {'; '.join(problems)}.", "Fix them."
         )
 
 

@@ -18,7 +18,7 @@ from tidegauge.places import expand_path
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
-from tidegauge.systems.kafka import deployment, fairness, level, settings
+from tidegauge.systems.kafka import clients, deployment, fairness, level, settings
 from tidegauge.systems.kafka.deployment import ZOOKEEPER_HEAP_MB, ZOOKEEPER_OUTSIDE_HEAP_MB, needs_zookeeper
 from tidegauge.systems.kafka.metrics import METRICS, fetch_agent, find_agent
 from tidegauge.systems.server_settings import ServerSettings
@@ -102,6 +102,7 @@ class KafkaSystem(System):
     incomplete = staticmethod(deployment.incomplete)
     derive_level = staticmethod(level.derive_level)
     client_facts = staticmethod(fairness.client_facts)
+    client_settings = staticmethod(clients.client_settings)
     hazards = staticmethod(fairness.hazards)
     subscription_problem = staticmethod(fairness.subscription_problem)
 

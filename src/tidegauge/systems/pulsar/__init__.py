@@ -18,7 +18,7 @@ from tidegauge.places import expand_path
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules, split_addresses
 from tidegauge.systems.attached import UNKNOWN, AttachedCluster, AttachRequest, connection_settings
-from tidegauge.systems.pulsar import fairness, level, settings
+from tidegauge.systems.pulsar import clients, fairness, level, settings
 from tidegauge.systems.pulsar.bookie import read_bookie_at
 from tidegauge.systems.pulsar.cluster import deploy_cluster
 from tidegauge.systems.pulsar.config import BROKER_DEFAULTS, Memory, shape_of, shape_problem
@@ -162,6 +162,7 @@ class PulsarSystem(System):
     incomplete = staticmethod(level.incomplete)
     derive_level = staticmethod(level.derive_level)
     client_facts = staticmethod(fairness.client_facts)
+    client_settings = staticmethod(clients.client_settings)
     hazards = staticmethod(fairness.hazards)
 
     def server_settings(self, version: str) -> ServerSettings | None:

@@ -16,7 +16,7 @@ from tidegauge.places import expand_path
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
-from tidegauge.systems.rabbitmq import fairness, level, provision, settings
+from tidegauge.systems.rabbitmq import clients, fairness, level, provision, settings
 from tidegauge.systems.rabbitmq.config import find_server, version_of
 from tidegauge.systems.rabbitmq.deployment import METRICS, deploy
 from tidegauge.systems.rabbitmq.level import form_of
@@ -98,6 +98,7 @@ class RabbitmqSystem(System):
     incomplete = staticmethod(level.incomplete)
     derive_level = staticmethod(level.derive_level)
     client_facts = staticmethod(fairness.client_facts)
+    client_settings = staticmethod(clients.client_settings)
     subscription_problem = staticmethod(fairness.subscription_problem)
 
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:

@@ -1,0 +1,30 @@
+"""The settings that Kafka's clients take, by the definitions of their own library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tidegauge.fairness import Case
+from tidegauge.model.workload import SubscriptionType
+from tidegauge.systems.client_settings import CONSUMER, PRODUCER, ClientSettingRules, read_client_settings
+
+FILE = Path(__file__).with_name("client_settings.json")
+NO_TRANSACTIONS = "it begins transactions, and none are measured"
+NO_SHARE_GROUPS = "it is none of share groups, which 'subscription-type: shared' asks for"
+
+
+@cache
+def _settings_of_library() -> tuple[ClientSettingRules, Mapping[str, Any]]:
+    return read_client_settings(FILE)
+
+
+def client_settings(case: Case) -> ClientSettingRules:
+    """See `System.client_settings`. Servers of every version are measured with one client."""
+    settings, content = _settings_of_library()
+    settings = settings.with_reserved(PRODUCER, ("transactional.id",), NO_TRANSACTIONS)
+    if case.workload.subscription_type is SubscriptionType.SHARED:
+        settings = settings.with_reserved(CONSUMER, content["not of share groups"], NO_SHARE_GROUPS)
+    return settings

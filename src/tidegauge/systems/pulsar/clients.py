@@ -1,0 +1,22 @@
+"""The settings that Pulsar's clients take, by its own configuration classes. These say nothing of bounds."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from tidegauge.fairness import Case
+from tidegauge.systems.client_settings import ClientSettingRules, read_client_settings
+
+FILE = Path(__file__).with_name("client_settings.json")
+
+
+@cache
+def _settings_of_library() -> ClientSettingRules:
+    settings, _ = read_client_settings(FILE)
+    return settings
+
+
+def client_settings(case: Case) -> ClientSettingRules:
+    """See `System.client_settings`. Servers of every version are measured with one client."""
+    return _settings_of_library()
