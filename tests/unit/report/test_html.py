@@ -170,6 +170,16 @@ def test_how_to_do_it_again(sample: Path) -> None:
     assert omb == "tidegauge omb omb/workload-1-topic.yaml --driver omb/driver-kafka.yaml"
 
 
+def test_the_command_works_from_anywhere_while_the_campaign_is_where_it_was(sample: Path, tmp_path: Path) -> None:
+    run = store.load_run(sample)
+    assert how_to_run_again(replace(run, campaign_path=str(tmp_path / "gone.yaml")), []).here == ""
+    path = tmp_path / "orders.yaml"
+    path.write_text(run.campaign_text)
+    there = how_to_run_again(replace(run, campaign_path=str(path)), [])
+    assert there.here == f"tidegauge run {path} --repeat 2"
+    assert (there.command, there.file) == ("tidegauge run campaign.yaml --repeat 2", "campaign.yaml")
+
+
 def test_every_option_that_replaces_a_value_of_a_campaign_is_one_of_run() -> None:
     wanted = overrides_of("4", ["kafka"], 3, [Path("/mnt")], price="1", thresholds=["lost == 0"])
     wanted |= overrides_of("4", ["kafka"], 3, [Path("/a"), Path("/b")], price="1", thresholds=["lost == 0"])

@@ -304,6 +304,9 @@ SCENES |= {
         _without("three-blocks", lambda one: one.spec.block == 0 or one.spec.experiment == "peak")
     ),
     "page of a load": lambda: page(*run_named("one-system")),
+    "page of a load whose campaign is there": lambda: page(
+        replace(run_named("one-system")[0], campaign_path=__file__), run_named("one-system")[1]
+    ),
     "page of cuts": lambda: page(*run_named("attest")),
 }  # fmt: skip
 
@@ -1169,6 +1172,7 @@ PAGE_CLAIMS = [
     Claim("No settings were read back.", "page of a load", "page of settings"),
     Claim("In its other trials the same settings", "page of a sample", "page of settings"),
     Claim("Other trials had other settings:", "page of changed settings", "page of a sample"),
+    Claim("On the machine of the run, with", "page of a load whose campaign is there", "page of a load"),
     Claim(", in the run's directory, where these files", "page of OMB's files", "page of a load"),
     Claim("The files are in the run's directory, and they", "page of OMB's files", "page of a load"),
     Claim("Save this as {}:", "page of a load", "page of OMB's files"),

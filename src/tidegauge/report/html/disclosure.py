@@ -5,11 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tidegauge.fairness import normal_settings
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult
 from tidegauge.numbers import duration, in_unit, plural
+from tidegauge.places import is_file
 from tidegauge.plain import Parts, flatten, grouped, json_parts
 from tidegauge.report.ending import command_words
 from tidegauge.report.loads import brief_load
@@ -191,12 +193,14 @@ def _fact_parts(value: Any) -> Parts | None:
 class Again:
     """How to make the same run again: what to save as which file, and the command.
 
-    `file` "": there is nothing to save. `kept`: the command's files are in the run's directory.
+    `file` "": there is nothing to save. `kept`: the command's files are in the run's directory. `here`: the command
+    where the run was made, whose files are still there; "" if they are not.
     """
 
     file: str
     command: str
     kept: bool = False
+    here: str = ""
 
 
 def how_to_run_again(run: StoredRun, omb_files: Sequence[str]) -> Again:
@@ -210,7 +214,13 @@ def how_to_run_again(run: StoredRun, omb_files: Sequence[str]) -> Again:
         drivers = [part for name in omb_files if name.startswith("driver-") for part in ("--driver", f"omb/{name}")]
         return Again("", shlex.join(["tidegauge", "omb", *workloads, *drivers]), kept=True)
     words = command_words(run, ["run", "campaign.yaml"])
-    return Again("" if words[0] == "attest" else "campaign.yaml", shlex.join(["tidegauge", *words]))
+    command = shlex.join(["tidegauge", *words])
+    if words[0] == "attest":
+        return Again("", command)
+    path = Path(run.campaign_path)
+    is_here = path.is_absolute() and is_file(path)
+    local_command = shlex.join(["tidegauge", *command_words(run, ["run", str(path)])]) if is_here else ""
+    return Again("campaign.yaml", command, here=local_command)
 
 
 def version_words(run: StoredRun) -> str:
