@@ -34,7 +34,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, family
 from tidegauge.numbers import of_all, plural, rounded
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FigureKind, FindingFigure, known_names
-from tidegauge.statistics.intervals import BLOCKS_MIN, Interval, by_block, figure_interval, geometric_mean, paired_ratio
+from tidegauge.statistics.intervals import Interval, by_block, figure_interval, geometric_mean, paired_ratio
 
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -510,7 +510,6 @@ def _ruling_on_blocks(
     if not values:
         why = f"there is no {kind.title}: no usable trial has one"
         return Ruling(*where, ThresholdOutcome.NOT_DECIDED, None, None, 0, why)
-    interval = interval if len(values) >= BLOCKS_MIN else None
     step = 1 + figures.resolution
     seen = (
         [interval.low, interval.high] if interval else [end for value in values for end in (value / step, value * step)]

@@ -28,7 +28,7 @@ from tidegauge.statistics.figures import (
     figures_compared,
     figures_found,
 )
-from tidegauge.statistics.intervals import BLOCKS_MIN, by_block, figure_interval, geometric_mean
+from tidegauge.statistics.intervals import by_block, figure_interval, geometric_mean
 from tidegauge.store.read import StoredRun
 
 DURABILITY = "durability"
@@ -262,7 +262,7 @@ def _alternative(
         doubtful = any(isinstance(part, MeasuredResult) and part.validity is Validity.DOUBTFUL for part in usable)
     if not values:
         return Alternative(label, system, None, None, None, doubtful=doubtful)
-    interval = figure_interval(values) if len(values) >= BLOCKS_MIN else None
+    interval = figure_interval(values)
     low, high = (interval.low, interval.high) if interval else (min(values), max(values))
     return Alternative(label, system, geometric_mean(values), low, high, tuple(values_by_block), values, doubtful)
 

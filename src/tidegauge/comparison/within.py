@@ -49,7 +49,7 @@ class Ratio:
     @property
     def repeated(self) -> bool:
         """Whether both systems have several trials."""
-        return self.comparison.interval is not None
+        return self.comparison.blocks > 1
 
 
 Side = tuple[str, Sequence[Any]]

@@ -32,7 +32,7 @@ from tidegauge.report.regression import (
     ruling_words,
 )
 from tidegauge.report.summary import run_head
-from tidegauge.statistics.intervals import ComparisonVerdict
+from tidegauge.statistics.intervals import BLOCKS_MIN, ComparisonVerdict
 from tidegauge.store.read import StoredRun
 
 SETTINGS_SHOWN = 20
@@ -195,11 +195,12 @@ def _verdict_style(verdict: ComparisonVerdict) -> str:
 def _how_sure(comparison: RunComparison) -> str:
     """What a ratio is, and what it can't show."""
     if comparison.same_within is not None:
+        margin = contests.margin_words(comparison.same_within)
         note = (
-            "Ratio of the geometric means over blocks, then the difference of the means, each with its 95% "
-            f"interval; 'the same' where that lies {contests.margin_words(comparison.same_within)}."
+            "Ratio of the geometric means over blocks, then their difference, each with its 95% interval where there "
+            f"are {BLOCKS_MIN} blocks; 'the same' where that lies {margin}."
         )
-    elif any(ratio.repeated for pair in comparison.pairs for ratio in pair.ratios):
+    elif any(ratio.comparison.interval for pair in comparison.pairs for ratio in pair.ratios):
         note = (
             "x: the ratio of the geometric means over blocks, with its 95% interval; 'the same' where that lies "
             f"within the noise threshold ({percent(comparison.noise)}, and the steps of a search beyond it)."

@@ -50,7 +50,7 @@ def estimate(values: Sequence[float]) -> Estimate | None:
         return None
     if min(values) <= 0:
         return Estimate(sum(values) / len(values), min(values), max(values), len(values), False)
-    interval = figure_interval(values) if len(values) >= BLOCKS_MIN else None
+    interval = figure_interval(values)
     if interval is not None:
         return Estimate(interval.estimate, interval.low, interval.high, len(values), True)
     return Estimate(geometric_mean(values), min(values), max(values), len(values), False)
@@ -143,15 +143,20 @@ def verdict_words(comparison: Comparison) -> str:
     if needed is None and comparison.blocks >= BLOCKS_MIN:
         return "not decided, the difference is within the steps in which the figure comes"
     if needed is None:
-        return "not decided, at least 3 blocks are needed"
+        return f"not decided, since {too_few_words(comparison.blocks)}"
     if needed > BLOCKS_MAX:
         return f"not decided, and more than {BLOCKS_MAX:,} blocks would be needed"
     return f"not decided, about {needed} blocks would show a difference of {percent(comparison.difference)}"
 
 
+def too_few_words(blocks: int) -> str:
+    """Why so few blocks have no interval, and how many would: "2 blocks give no interval, but 3 would"."""
+    return f"{plural(blocks, 'block')} {'gives' if blocks == 1 else 'give'} no interval, but {BLOCKS_MIN} would"
+
+
 def repeats_needed(ratios: Sequence[Ratio]) -> int | None:
     """How many blocks would decide most of what is open; None where nothing is, or nobody would make so many."""
-    if any(len(ratio.values) == 1 == len(ratio.baseline_values) for ratio in ratios):
+    if any(max(len(ratio.values), len(ratio.baseline_values)) < BLOCKS_MIN for ratio in ratios):
         return REPEATS_FIRST
     needed = [
         ratio.comparison.blocks_needed for ratio in ratios if ratio.comparison.verdict is ComparisonVerdict.NOT_DECIDED

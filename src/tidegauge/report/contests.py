@@ -16,7 +16,7 @@ from tidegauge.model.trial import point_words
 from tidegauge.model.variant import VARIANT, SameWithin
 from tidegauge.numbers import MISSING, factor, in_unit, join_with_and, percent, plural
 from tidegauge.plain import plain
-from tidegauge.report.compare import REPEATS_FIRST, REPEATS_SUGGESTED_MAX
+from tidegauge.report.compare import REPEATS_FIRST, REPEATS_SUGGESTED_MAX, too_few_words
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet, heading
 from tidegauge.statistics.contrasts import Contrast
@@ -59,7 +59,7 @@ def verdict_words(contrast: Contrast) -> str:
 
 def _what_decides(contrast: Contrast) -> str:
     if contrast.blocks < BLOCKS_MIN:
-        return f"at least {plural(BLOCKS_MIN - contrast.blocks, 'more repeat')} needed"
+        return f"since {too_few_words(contrast.blocks)}"
     more = contrast.more_blocks
     if more is None:
         return "the difference is within the steps in which the figure comes"
@@ -108,7 +108,7 @@ def contest_sentence(contest: Contest) -> str:
     figures = [_figure_words(each, contest, names, first=place == 0) for place, each in enumerate(measured)]
     verdicts = [words for each in contest.against_first if (words := _against_words(each, contest, names))]
     base = names[contest.baseline.label]
-    against = f"against {base}: {'; '.join(verdicts)}" if verdicts else "compared with nothing"
+    against = f"against {base}: {'; '.join(verdicts)}" if verdicts else "not compared"
     return "; ".join([join_with_and(figures), against, *contest.beside])
 
 
@@ -177,9 +177,10 @@ def contest_table(contest: Contest) -> FigureTable:
     )
     return FigureTable(
         "variant" if contest.axis == VARIANT else contest.axis,
-        tuple(names[each.label] if contest.axis == VARIANT else each.label for each in ranked),
+        tuple(f"{each.label}{' (DOUBTFUL)' if each.doubtful else ''}" for each in ranked),
         (
-            ColumnGroup("", (*figures_of_each, Column("verdict", words, words=True))),
+            ColumnGroup("", figures_of_each),
+            ColumnGroup("", (Column("verdict", words, words=True),)),
             ColumnGroup(f"against {names[contest.baseline.label]}", against),
         ),
     )
@@ -196,8 +197,10 @@ def contest_notes(contest: Contest) -> list[str]:
     """What must be read with the table: other differences, and what the intervals are."""
     blocks = max((len(each.values) for each in contest.alternatives), default=0)
     notes = [f"{words[:1].upper()}{words[1:]}." for words in contest.beside]
+    notes += _notes_on_means(contest)
     comparisons = len(contest.against_first)
-    if comparisons > 1:
+    has_intervals = any(each.contrast is not None and each.contrast.ratio_interval for each in contest.against_first)
+    if comparisons > 1 and has_intervals:
         notes.append(
             f"Over {plural(blocks, 'block')}; the {comparisons} intervals against "
             f"{_names_of_alternatives(contest)[contest.baseline.label]} hold together in {CONFIDENCE:.0%} of cases "
@@ -206,10 +209,24 @@ def contest_notes(contest: Contest) -> list[str]:
     elif blocks >= BLOCKS_MIN:
         notes.append(f"Over {plural(blocks, 'block')}; intervals of {CONFIDENCE:.0%}.")
     elif blocks > 1:
-        notes.append(f"Over {plural(blocks, 'block')}; an interval takes {BLOCKS_MIN}, so the range is shown.")
+        notes.append(
+            f"Over {plural(blocks, 'block')}; {too_few_words(blocks)}, so the range of the blocks is shown instead."
+        )
     margin = margin_words(contest.same_within)
     notes.append(f"The same: the whole interval lies {margin}." if contest.lead else "")
     return [note for note in notes if note]
+
+
+def _notes_on_means(contest: Contest) -> list[str]:
+    """Of which mean all figures are, and of which blocks; nothing where nothing was repeated."""
+    if all(len(each.values) < 2 for each in contest.alternatives):
+        return []
+    means = "Figures are geometric means over blocks; ratio and difference are those of these means"
+    contrasts = [each.contrast for each in contest.against_first if each.contrast is not None]
+    several = {each.blocks for each in contest.alternatives if each.values}
+    if len(several) > 1 and any(contrast.paired for contrast in contrasts):
+        means += ", over the blocks that both have"
+    return [f"{means}."]
 
 
 def points_clause(compared: Sequence[Contest]) -> str:
@@ -221,10 +238,18 @@ def points_clause(compared: Sequence[Contest]) -> str:
         return ""
     (contest,) = compared
     contrasts = [(each.label, each.contrast) for each in contest.against_first if each.contrast is not None]
-    if not any(contrast.ratio_interval for _, contrast in contrasts):
+    if not any(contrast.blocks > 1 for _, contrast in contrasts):
         return ""
     words = "; ".join(f"{label} {verdict_words(contrast)}" for label, contrast in contrasts)
     return f"against {contest.axis}={contest.baseline.label}: {words}"
+
+
+def too_few_clause(compared: Iterable[Contest]) -> str:
+    """That points of a sweep were repeated too few times to tell them apart; "" where any were often enough."""
+    blocks = max(
+        (each.contrast.blocks for contest in compared for each in contest.against_first if each.contrast), default=0
+    )
+    return f"of what differs between points {too_few_words(blocks)}" if 1 < blocks < BLOCKS_MIN else ""
 
 
 def leading_contests(contests: Iterable[Contest], experiment: str) -> list[Contest]:

@@ -120,7 +120,7 @@ def _experiment_parts(sweep: Swept) -> Iterable[RenderableType]:
 
 def _comparison_parts(facts: RunFacts) -> Iterable[RenderableType]:
     yield from headed_bullets("Compared", facts.compared)
-    if any(ratio.repeated for ratio in facts.ratios):
+    if any(ratio.comparison.interval for ratio in facts.ratios):
         yield Paragraph(compare.HOW_SURE, "dim")
     yield from _repeat_parts(facts.run, facts.ratios)
 

@@ -1,7 +1,8 @@
 """By how much two alternatives of one campaign, or two runs, differ in a figure: as a ratio, in its unit, in a word.
 
-Both intervals are those of `intervals`: of the ratio over logarithms, of the difference over the values themselves. One
-of them judges: the difference where the margin of the same is given in the figure's unit (1 ms), else the ratio.
+Both are of geometric means, so that what is shown adds up: the ratio of two, and their difference, each with its
+interval of `intervals`. One of them judges: the difference where the margin of the same is given in the figure's unit
+(1 ms), else the ratio.
 
 | verdict | when |
 | --- | --- |
@@ -59,8 +60,8 @@ class Contrast:
 
     Attributes:
         ratio: geometric mean of the ratios of all blocks, or of the only one.
-        difference: mean of the differences of all blocks, in the figure's unit.
-        ratio_interval, difference_interval: None with fewer than two blocks on a side.
+        difference: of the two geometric means over these blocks, in the figure's unit.
+        ratio_interval, difference_interval: None with fewer than `BLOCKS_MIN` blocks on a side.
         paired: whether both were measured in the same blocks.
         blocks: that it rests on.
         same_within: the margin by which it is judged.
@@ -119,7 +120,7 @@ def compute_contrast(
         ratio = geometric_mean(ours) / geometric_mean(theirs)
         ratio_interval = unpaired_ratio(ours, theirs, resolution, confidence)
         difference_interval = unpaired_difference(ours, theirs, confidence)
-    difference = sum(ours) / len(ours) - sum(theirs) / len(theirs)
+    difference = geometric_mean(ours) - geometric_mean(theirs)
     margin = same_within.margin_of(unit)
     share = (1 + same_within.share) * (1 + resolution) - 1 if margin is None else None
     judging, limit = (difference_interval, margin) if margin is not None else (ratio_interval, math.log1p(share or 0.0))

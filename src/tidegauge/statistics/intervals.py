@@ -10,6 +10,9 @@ which of two systems stands above the line. So an estimate is a geometric mean. 
 blocks) has it, if that is further: it sees a tail that t does not. Why so, with measured coverage:
 docs/decisions/0020-intervals-over-few-repeats.md.
 
+Fewer than `BLOCKS_MIN` blocks have no interval at all: two values give one that spans many powers of ten and says
+nothing.
+
 Some figures come only in steps (a search's rate), so that repeats may agree to the last digit and all be off alike.
 Their `resolution` is that share. It is no scatter and does not shrink with repeats: both ends are moved out by it.
 
@@ -75,7 +78,7 @@ class Interval:
     """An estimate and the interval around it.
 
     Attributes:
-        estimate: geometric mean over blocks (of ratios, or of a figure in its own unit); of differences the mean.
+        estimate: geometric mean over blocks (of ratios, or of a figure in its own unit), or the difference of two such.
         low, high: ends of the interval, in the same unit.
         blocks: how many blocks it rests on; of an unpaired ratio those of the side that has fewer.
         deviation: of the logarithms, or of the differences, from block to block; of what is unpaired that of both sides
@@ -100,10 +103,10 @@ class Interval:
 def figure_interval(values: Sequence[float], resolution: float = 0.0) -> Interval | None:
     """The interval of a figure that was measured once in each block, all of them positive.
 
-    None with fewer than two values, or with one that is not positive and finite: that has no logarithm.
+    None with fewer than `BLOCKS_MIN` values, or with one that is not positive and finite: that has no logarithm.
     """
     logs = _logarithms_of(values)
-    return None if logs is None or logs.size < 2 else _interval_of_logs(logs, resolution)
+    return None if logs is None or logs.size < BLOCKS_MIN else _interval_of_logs(logs, resolution)
 
 
 def paired_ratio(
@@ -116,14 +119,14 @@ def paired_ratio(
     Args:
         above, below: a figure by block number; only blocks that both have count.
 
-    Returns None with fewer than two common blocks, or a value that is not positive and finite.
+    Returns None with fewer than `BLOCKS_MIN` common blocks, or a value that is not positive and finite.
     """
     common = sorted(above.keys() & below.keys())
     numerators, denominators = (
         _logarithms_of([above[block] for block in common]),
         _logarithms_of([below[block] for block in common]),
     )
-    if numerators is None or denominators is None or len(common) < 2:
+    if numerators is None or denominators is None or len(common) < BLOCKS_MIN:
         return None
     return _interval_of_logs(numerators - denominators, resolution, confidence)
 
@@ -133,10 +136,11 @@ def unpaired_ratio(
 ) -> Interval | None:
     """The ratio of two figures that were not measured in the same blocks: those of two runs.
 
-    Spreads may differ (Welch). None with fewer than two values on a side, or one that is not positive and finite.
+    Spreads may differ (Welch). None with fewer than `BLOCKS_MIN` values on a side, or one that is not positive and
+    finite.
     """
     first, second = _logarithms_of(above), _logarithms_of(below)
-    if first is None or second is None or min(first.size, second.size) < 2:
+    if first is None or second is None or min(first.size, second.size) < BLOCKS_MIN:
         return None
     return _with_logs_undone(_interval_by_welch(first, second, confidence), resolution)
 
@@ -144,27 +148,39 @@ def unpaired_ratio(
 def paired_difference(
     above: Sequence[float], below: Sequence[float], confidence: float = CONFIDENCE
 ) -> Interval | None:
-    """The mean of the differences of two figures that were measured in the same blocks, in the figures' unit.
+    """The difference of the geometric means of two figures that were measured in the same blocks, in their unit.
 
     Args:
         above, below: the figures of the blocks that both have, in the same order.
 
-    Returns None with fewer than two blocks, or a value that is not finite.
+    Returns None with fewer than `BLOCKS_MIN` blocks, or a value that is not positive and finite.
     """
-    differences = np.asarray(above, dtype=np.float64) - np.asarray(below, dtype=np.float64)
-    if differences.size < 2 or not np.all(np.isfinite(differences)):
+    first, second = _tangents_of(above), _tangents_of(below)
+    if first is None or second is None or first.size < BLOCKS_MIN:
         return None
-    return _interval_of_mean(differences, confidence)
+    return _interval_of_mean(first - second, confidence)
 
 
 def unpaired_difference(
     above: Sequence[float], below: Sequence[float], confidence: float = CONFIDENCE
 ) -> Interval | None:
-    """The difference of the means of two figures that were not measured in the same blocks (Welch)."""
-    first, second = (np.asarray(side, dtype=np.float64) for side in (above, below))
-    if min(first.size, second.size) < 2 or not (np.all(np.isfinite(first)) and np.all(np.isfinite(second))):
+    """The difference of the geometric means of two figures that were not measured in the same blocks (Welch).
+
+    None with fewer than `BLOCKS_MIN` values on a side, or one that is not positive and finite.
+    """
+    first, second = _tangents_of(above), _tangents_of(below)
+    if first is None or second is None or min(first.size, second.size) < BLOCKS_MIN:
         return None
     return _interval_by_welch(first, second, confidence)
+
+
+def _tangents_of(values: Sequence[float]) -> Floats | None:
+    """Values whose mean is the geometric mean, and whose scatter is that of the logarithms in the figure's unit.
+
+    So the difference of two figures has the sign of their ratio, however far single blocks are off (delta method).
+    """
+    logs = _logarithms_of(values)
+    return None if logs is None else np.exp(logs.mean()) * (1 + logs - logs.mean())
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -236,7 +252,7 @@ def _interval_around(
 
 
 def _exp_bounded(exponent: float) -> float:
-    """The exponential, bounded: two blocks that differ much give ends beyond any figure."""
+    """The exponential, bounded: a few blocks that differ much give ends beyond any figure."""
     return math.exp(min(exponent, 700.0))
 
 
@@ -343,7 +359,7 @@ class Comparison:
 
     Attributes:
         ratio: geometric mean of the ratios of all blocks, or of the only one.
-        interval: None with fewer than two blocks on a side.
+        interval: None with fewer than `BLOCKS_MIN` blocks on a side.
         paired: whether both were measured in the same blocks.
         blocks: that the ratio rests on.
         blocks_needed: how many blocks would show `difference` with 80 % power, judged by the spread seen; None where

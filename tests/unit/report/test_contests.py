@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from shown_runs import rendered
 from variant_samples import LINGER, p99_result, run_of, run_with_variants
 
 from tidegauge.comparison.contests import contests_of_run
+from tidegauge.model.trial import Validity
 from tidegauge.model.variant import SameWithin, Variant
 from tidegauge.report.contests import (
     contest_notes,
@@ -19,6 +22,8 @@ from tidegauge.report.contests import (
 from tidegauge.report.ending import ending
 from tidegauge.report.html.answer import answer
 from tidegauge.report.markdown import run_markdown
+from tidegauge.report.plots.contests import contest_plots
+from tidegauge.report.plots.model import Scale
 from tidegauge.report.screen import run_screen
 from tidegauge.report.summary import run_summary
 from tidegauge.report.terminal import run_report
@@ -54,7 +59,7 @@ def test_the_first_line_says_what_differs() -> None:
         (
             {name: values[:2] for name, values in SLOW.items()},
             "3%",
-            "linger-20 not decided, at least 1 more repeat needed (",
+            "linger-20 not decided, since 2 blocks give no interval, but 3 would (7.26x, +19.1 ms)",
         ),
     ],
 )
@@ -65,10 +70,64 @@ def test_a_verdict_has_ratio_difference_and_margin(
 
 
 def test_a_difference_has_its_sign_and_its_unit() -> None:
-    assert "+19.0 ms [+18.8, +19.3]" in words_of(run_with_variants(SLOW))
-    assert "-19.0 ms [-19.3, -18.8]" in words_of(
+    assert "+19.1 ms [+18.8, +19.3]" in words_of(run_with_variants(SLOW))
+    assert "-19.1 ms [-19.3, -18.8]" in words_of(
         run_with_variants({name: SLOW[name] for name in ("linger-20", "linger-0")})
     )
+
+
+def test_figures_ratio_and_difference_are_of_one_mean_and_add_up() -> None:
+    """Arithmetic means are 951 and 23.5 ms, whose difference stands beside no ratio of geometric ones."""
+    run = run_with_variants({"a": (2.0, 1900.0), "b": (23.0, 24.0)})
+    (contest,) = [one for one in contests_of_run(run) if one.lead]
+    values, contrast = [one.value or 0.0 for one in contest.alternatives], contest.against_first[0].contrast
+    assert contrast is not None
+    assert contrast.difference == pytest.approx(values[1] - values[0])
+    assert contrast.ratio == pytest.approx(values[1] / values[0])
+    assert contrast.ratio_interval is contrast.difference_interval is None
+    shown = " ".join(rendered(run_report(run)).split())
+    assert "(0.38x, -38.1 ms)" in " ".join(rendered(run_screen(run, ending(run), 0)).split())
+    assert "Figures are geometric means over blocks; ratio and difference are those of these means." in shown
+    assert "2 blocks give no interval, but 3 would, so the range of the blocks is shown instead" in shown
+    assert "e-" not in shown
+
+
+def test_no_verdict_is_cut_and_a_doubt_stands_with_its_name() -> None:
+    run = run_with_variants({"a": (2.0, 1900.0, 2.0, 2.0), "b": (23.0, 24.0, 22.0, 23.0)})
+    (contest,) = [one for one in contests_of_run(run) if one.lead]
+    contrast = contest.against_first[0].contrast
+    assert contrast is not None
+    shown = rendered(run_screen(run, ending(run), 0))
+    assert f"{verdict_words(contrast)}\n" in shown
+    assert max(map(len, shown.splitlines())) <= 100
+    doubted = [replace(one, validity=Validity.DOUBTFUL) for one in run.measured if one.spec.point["variant"] == "a"]
+    others = [one for one in run.measured if one.spec.point["variant"] == "b"]
+    (contest,) = [one for one in contests_of_run(run_of([*doubted, *others], run.variants)) if one.lead]
+    assert contest_table(contest).labels == ("a (DOUBTFUL)", "b")
+
+
+def test_a_picture_of_far_apart_figures_is_logarithmic_and_a_doubt_is_hollow() -> None:
+    run = run_with_variants({"a": (2.0, 1900.0, 2.0), "b": (23.0, 24.0, 22.0)})
+    spoilt = [
+        replace(one, validity=Validity.DOUBTFUL) if (one.spec.point["variant"], one.spec.block) == ("a", 1) else one
+        for one in run.measured
+    ]
+    run = run_of(spoilt, run.variants)
+    (contest,) = [one for one in contests_of_run(run) if one.lead]
+    figures, differences = contest_plots(contest, run, "x")
+    assert figures.y.scale is Scale.LOG
+    means, blocks = figures.series
+    assert means.hollow == (True, False)
+    assert blocks.hollow == (False, True, False, False, False, False)
+    assert "Hollow: some of its trials are DOUBTFUL." in figures.reading
+    assert differences.series[0].hollow == (True,)
+    near = run_with_variants(SLOW)
+    (contest,) = [one for one in contests_of_run(near) if one.lead]
+    plot = contest_plots(contest, near, "x")[0]
+    assert not any(plot.series[0].hollow)
+    assert "Hollow" not in plot.reading
+    alike = run_with_variants(ALIKE)
+    assert contest_plots(contests_of_run(alike)[0], alike, "x")[0].y.scale is Scale.LINEAR
 
 
 def test_what_is_open_says_how_many_more_repeats_would_decide() -> None:
@@ -83,7 +142,7 @@ def test_the_table_ranks_and_names_the_baseline() -> None:
     (contest,) = [one for one in contests_of_run(run_with_variants({**SLOW, "1": (2.0, 2.1, 1.9, 2.0)})) if one.lead]
     table = contest_table(contest)
     assert table.labels == ("1", "linger-0", "linger-20")
-    assert table.groups[0].columns[-1].cells == ("better", "the baseline", "worse")
+    assert table.groups[1].columns[-1].cells == ("better", "the baseline", "worse")
     assert "the 2 intervals against linger-0 hold together in 95% of cases (each 97.5%)" in " ".join(
         contest_notes(contest)
     )

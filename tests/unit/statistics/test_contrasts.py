@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -20,15 +21,32 @@ def made(above: Sequence[float], below: Sequence[float], margin: str = "3%", **m
 
 
 def test_ratio_and_difference_of_paired_blocks_are_known() -> None:
-    """Each block doubles, by differences of 1, 2 and 3 ms whose mean is 2 and whose standard error 1 / sqrt 3."""
-    one = made([2.0, 4.0, 6.0], [1.0, 2.0, 3.0])
-    assert (one.ratio, one.difference, one.paired, one.blocks) == (pytest.approx(2.0), 2.0, True, 3)
+    """Each block doubles: from a geometric mean of 2 to one of 4, by 2 times the logarithms' scatter of ln 2."""
+    one = made([2.0, 4.0, 8.0], [1.0, 2.0, 4.0])
+    assert (one.ratio, one.paired, one.blocks) == (pytest.approx(2.0), True, 3)
+    assert one.difference == pytest.approx(2.0)
     assert one.difference_interval is not None
     assert one.ratio_interval is not None
-    assert one.difference_interval.low == pytest.approx(2 - t_quantile(2) / 3**0.5)
-    assert one.difference_interval.high == pytest.approx(2 + t_quantile(2) / 3**0.5)
+    half = t_quantile(2) * 2 * math.log(2) / 3**0.5
+    assert one.difference_interval.low == pytest.approx(2 - half)
+    assert one.difference_interval.high == pytest.approx(2 + half)
     assert (one.ratio_interval.low, one.ratio_interval.high) == (pytest.approx(2.0), pytest.approx(2.0))
     assert one.verdict is ComparisonVerdict.WORSE
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_a_difference_has_the_sign_of_its_ratio_however_far_a_block_is_off(paired: bool) -> None:
+    """The arithmetic means are 478 and 23.5 ms, of which the second has the larger geometric mean."""
+    one = made([2.0, 1900.0, 2.1, 1.9], [23.0, 24.0, 22.0, 25.0], paired=paired)
+    assert (one.ratio < 1, one.difference < 0) == (True, True)
+    assert one.difference_interval is not None
+    assert one.difference_interval.estimate == pytest.approx(one.difference)
+
+
+def test_two_blocks_have_no_interval() -> None:
+    for paired in (True, False):
+        one = made([2.0, 1900.0], [23.0, 24.0], paired=paired)
+        assert (one.ratio_interval, one.difference_interval, one.verdict) == (None, None, ComparisonVerdict.NOT_DECIDED)
 
 
 def test_the_margin_decides_which_interval_judges() -> None:
@@ -80,7 +98,7 @@ def test_without_blocks_in_common_each_side_stands_by_itself() -> None:
     one = compute_contrast({0: 2.0, 1: 2.1, 2: 1.9}, {3: 1.0, 4: 1.05, 5: 0.95}, **options)  # type: ignore[arg-type]
     assert one is not None
     assert (one.paired, one.verdict) == (False, ComparisonVerdict.WORSE)
-    assert one.difference == pytest.approx(1.0)
+    assert one.difference == pytest.approx(math.prod((2.0, 2.1, 1.9)) ** (1 / 3) / 2)
     assert compute_contrast({0: 1.0}, {}, **options) is None  # type: ignore[arg-type]
     assert compute_contrast({0: 0.0}, {0: 1.0}, **options) is None  # type: ignore[arg-type]
 

@@ -69,13 +69,15 @@ def test_pairing_takes_out_what_blocks_share() -> None:
 
 
 def test_only_blocks_that_both_have_count() -> None:
-    found = paired_ratio({0: 2.0, 1: 2.2, 7: 900.0}, {0: 1.0, 1: 1.0, 2: 500.0})
+    found = paired_ratio({0: 2.0, 1: 2.2, 3: 2.0, 7: 900.0}, {0: 1.0, 1: 1.0, 2: 500.0, 3: 1.0})
     assert found is not None
-    assert found.blocks == 2
-    assert found.estimate == pytest.approx(math.sqrt(4.4))
+    assert found.blocks == 3
+    assert found.estimate == pytest.approx(8.8 ** (1 / 3))
 
 
-@pytest.mark.parametrize("values", [[], [1.0], [1.0, 0.0], [1.0, -2.0], [1.0, math.inf], [1.0, math.nan]])
+@pytest.mark.parametrize(
+    "values", [[], [1.0], [1.0, 2.0], *([1.0, 1.0, last] for last in (0.0, -2.0, math.inf, math.nan))]
+)
 def test_what_has_no_interval(values: list[float]) -> None:
     assert figure_interval(values) is None
 

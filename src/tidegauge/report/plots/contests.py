@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegauge.comparison.contests import Alternative, Contest
+from tidegauge.model.trial import TrialResult, Validity
 from tidegauge.model.variant import VARIANT
 from tidegauge.numbers import in_unit
 from tidegauge.plain import grouped
 from tidegauge.report.contests import contest_title, difference_words, margin_words, ratio_words, verdict_words
 from tidegauge.report.plots.context import context_of_trials
-from tidegauge.report.plots.model import P99_MEANING, Axis, Band, Form, Line, Mark, Plot, Series
+from tidegauge.report.plots.model import P99_MEANING, Axis, Band, Form, Line, Mark, Plot, Scale, Series
+from tidegauge.report.plots.sweep import LOG_FROM
 from tidegauge.statistics.contrasts import Contrast
 from tidegauge.statistics.intervals import BLOCKS_MIN
 from tidegauge.store.read import StoredRun
@@ -32,8 +34,18 @@ def _plot_of_figures(contest: Contest, measured: Sequence[Alternative], run: Sto
     unit = f", {contest.unit}" if contest.unit else ""
     is_p99 = contest.name == "response_ms_p99"
     form = Form.MS if contest.unit == "ms" else Form.COUNT
-    y = Axis(f"{contest.figure}{unit}", form=form, from_zero=True, meaning=P99_MEANING if is_p99 else "")
+    ends = [end for each in measured for end in (each.low, each.high, *each.values) if end is not None]
+    is_wide = 0 < LOG_FROM * min(ends) < max(ends)
+    y = Axis(
+        f"{contest.figure}{unit}", Scale.LOG if is_wide else Scale.LINEAR, form, from_zero=not is_wide,
+        meaning=P99_MEANING if is_p99 else "",
+    )  # fmt: skip
     places = {label: float(place) for place, label in enumerate(names)}
+    doubted = {
+        (result.spec.point[contest.axis], result.spec.block)
+        for result in _trials_of_contest(contest, run)
+        if result.validity is Validity.DOUBTFUL
+    }
     series = [
         Series(
             system,
@@ -43,6 +55,7 @@ def _plot_of_figures(contest: Contest, measured: Sequence[Alternative], run: Sto
             Mark.POINTS,
             tuple(each.low if each.low is not None else 0.0 for each in of_system),
             tuple(each.high if each.high is not None else 0.0 for each in of_system),
+            hollow=tuple(each.doubtful for each in of_system),
         )
         for system, of_system in grouped((each.system, each) for each in measured).items()
     ]
@@ -53,6 +66,7 @@ def _plot_of_figures(contest: Contest, measured: Sequence[Alternative], run: Sto
             tuple(places[each.label] + _BLOCKS_BESIDE for each in of_system for _ in each.values),
             tuple(value for each in of_system for value in each.values),
             Mark.POINTS,
+            hollow=tuple((each.label, block) in doubted for each in of_system for block in each.blocks),
             minor=True,
         )
         for system, of_system in grouped((each.system, each) for each in measured).items()
@@ -63,6 +77,8 @@ def _plot_of_figures(contest: Contest, measured: Sequence[Alternative], run: Sto
     few = any(len(each.values) < BLOCKS_MIN for each in measured)
     whisker = "their range" if few else "its 95% interval"
     reading = f"Mark: geometric mean over blocks; whisker: {whisker}; small marks: single blocks."
+    if any(each.doubtful for each in measured):
+        reading += " Hollow: some of its trials are DOUBTFUL."
     title = f"{contest.figure[:1].upper()}{contest.figure[1:]} by {_axis_words(contest)}"
     x = Axis(_axis_words(contest), form=Form.WORDS, names=names)
     description = f"{contest_title(contest)}. {reading} {figures}."
@@ -80,6 +96,7 @@ def _plots_of_differences(contest: Contest, run: StoredRun, plot_id: str) -> lis
     in_own_unit = contest.same_within.margin_of(contest.unit) is not None
     ends = [_ends_of_contrast(contrast, in_own_unit=in_own_unit) for _, contrast in contrasts]
     systems = {each.label: each.system for each in contest.alternatives}
+    doubtful = {each.label: each.doubtful or contest.baseline.doubtful for each in contest.alternatives}
     numbered = list(zip(contrasts, ends, strict=True))
     series = [
         Series(
@@ -90,6 +107,7 @@ def _plots_of_differences(contest: Contest, run: StoredRun, plot_id: str) -> lis
             Mark.POINTS,
             tuple(low for _, (low, _, _) in of_system),
             tuple(high for _, (_, _, high) in of_system),
+            hollow=tuple(doubtful[contrasts[int(place)][0]] for place, _ in of_system),
         )
         for system, of_system in grouped(
             (systems[label], (place, spot)) for place, ((label, _), spot) in enumerate(numbered)
@@ -109,6 +127,8 @@ def _plots_of_differences(contest: Contest, run: StoredRun, plot_id: str) -> lis
         f"Whisker: {contest.confidence:.1%} interval; shaded: the same {margin_words(contest.same_within)}; "
         f"{better} 0 is better than {first}."
     )
+    if any(doubtful[label] for label, _ in contrasts):
+        reading += " Hollow: one of the two has DOUBTFUL trials."
     return [
         Plot(
             f"{plot_id}-differences",
@@ -139,12 +159,15 @@ def _axis_words(contest: Contest) -> str:
     return "variant" if contest.axis == VARIANT else contest.axis
 
 
-def _context_words(contest: Contest, run: StoredRun) -> str:
-    trials = [
+def _trials_of_contest(contest: Contest, run: StoredRun) -> list[TrialResult]:
+    return [
         result
         for result in run.results
         if result.spec.experiment == contest.experiment
         and contest.axis in result.spec.point
         and all(result.spec.point.get(name) == value for name, value in contest.at.items())
     ]
-    return context_of_trials(trials)
+
+
+def _context_words(contest: Contest, run: StoredRun) -> str:
+    return context_of_trials(_trials_of_contest(contest, run))
