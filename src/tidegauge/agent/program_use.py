@@ -11,6 +11,7 @@ only, by turns: what it used meanwhile then counts late, not never.
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -25,8 +26,8 @@ BY_CPU_MAX, BY_BYTES_MAX, BY_MEMORY_MAX = 5, 3, 2
 CPU_S_MIN, BYTES_MIN, RESIDENT_BYTES_MIN = 0.02, 100_000, 256 << 20
 """Programs that are named in a look, of each kind, and from which use of it on."""
 _CGROUPS_MAX = 4096
-_NAME_CHARS_MAX, _NAME_CHARS_SHOWN = 24, 12
-"""Of a cgroup: containers' have 64 digits, of which people use twelve."""
+_CONTAINER_ID, _ID_CHARS_SHOWN = re.compile("[0-9a-f]{64}"), 12
+"""In a cgroup's name: of a container's 64 digits people, and docker, use twelve."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def cgroup_name(text: str) -> str:
     of_cpus = by_controller.get("cpu", "/")
     place = of_cpus if of_cpus != "/" else deepest
     name = PurePosixPath(place).name
-    return name if len(name) <= _NAME_CHARS_MAX else f"{name[:_NAME_CHARS_SHOWN]}..."
+    return _CONTAINER_ID.sub(lambda digits: digits[0][:_ID_CHARS_SHOWN], name)
 
 
 class ProgramWatch:

@@ -199,10 +199,15 @@ class Tally:
             metrics=metrics,
             others={name: host.share() for name, host in self._others.items()},
             programs=tuple(
-                program.share(self._seconds)
+                program.share(self._seconds_looked(program.host))
                 for program in sorted(self._programs.values(), key=lambda program: -program.weight)[:PROGRAMS_SHOWN]
             ),
         )
+
+    def _seconds_looked(self, host: str) -> float:
+        """In how many seconds it was looked at who used a host's CPUs, which its programs are divided by, too."""
+        looked_at = self._others.get(host, self._host)
+        return (looked_at.accounted_s if looked_at is not None else 0.0) or self._seconds
 
 
 class _Sums(dict[str, float]):
@@ -225,7 +230,7 @@ class _Host:
     def __init__(self, first: HostUse) -> None:
         self._sums = _Sums()
         self._seconds = 0.0
-        self._accounted_s = 0.0
+        self.accounted_s = 0.0
         self._resident_bytes_max = 0
         self._last = first
 
@@ -239,7 +244,7 @@ class _Host:
         self._sums.take(use, *amounts, *who, *others, *stalls, "tcp_segments", "tcp_retransmits")
         self._resident_bytes_max = max(self._resident_bytes_max, use.others_resident_bytes or 0)
         if use.others_cpu_s is not None:
-            self._accounted_s += seconds
+            self.accounted_s += seconds
 
     def share(self) -> HostShare:
         sums, seconds, cpus = self._sums, self._seconds, self._last.cpus
@@ -257,7 +262,7 @@ class _Host:
             steal_cpus=sums.per_s("cpu_steal_s", seconds),
             kernel_cpus=sums.rate("cpu_kernel_s", seconds),
             others_bytes_per_s=self._others_bytes_per_s(),
-            others_resident_bytes=self._resident_bytes_max if self._accounted_s else None,
+            others_resident_bytes=self._resident_bytes_max if self.accounted_s else None,
             memory_bytes=self._last.memory_bytes,
             **{f"{who}_cpus": self._per_accounted_s(f"{who}_cpu_s") for who in ("control", "others", "unseen")},
         )
@@ -267,7 +272,7 @@ class _Host:
 
         What is too much in one of them is too little in the next.
         """
-        return max(0.0, self._sums[name] / self._accounted_s) if self._accounted_s else None
+        return max(0.0, self._sums[name] / self.accounted_s) if self.accounted_s else None
 
     def _others_bytes_per_s(self) -> float | None:
         ways = [
@@ -349,6 +354,7 @@ class _Program:
         self._first = first
         self._sums = _Sums()
         self._resident_bytes_max = 0
+        self.host = first.host
 
     def add(self, use: ProgramUse) -> None:
         self._sums.take(use, "cpu_s", "read_bytes", "written_bytes")

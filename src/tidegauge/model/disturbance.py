@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -111,7 +112,12 @@ CPUS_NAMED_MIN = 0.01
 def program_words(account: HostAccount) -> list[str]:
     """The worst programs with their CPUs, and what can't be seen."""
     programs = sorted(account.programs, key=lambda program: -program.cpus)[:PROGRAMS_NAMED]
-    named = [f"{program.title} {program.cpus:.2f}" for program in programs if program.cpus >= CPUS_NAMED_MIN]
+    # Rounded down, so that together they are never more than the whole before them.
+    named = [
+        f"{program.title} {math.floor(100 * program.cpus + 1e-9) / 100:.2f}"
+        for program in programs
+        if program.cpus >= CPUS_NAMED_MIN
+    ]
     return [*named, *([f"programs that can't be seen from here {account.unseen:.2f}"] if account.unseen else [])]
 
 

@@ -170,7 +170,9 @@ def test_the_deepest_place_names_the_cgroup() -> None:
     assert cgroup_name("9:memory:/a/b\n1:cpu:/\n0::/system.slice\n") == "b"
     assert cgroup_name("4:memory:/sandbox/0123\n2:cpu,cpuacct:/tenant\n0::/\n") == "tenant"
     assert cgroup_name("") == ""
-    assert cgroup_name(f"0::/docker/{'0123456789abcdef' * 4}\n") == "0123456789ab..."
+    assert cgroup_name(f"0::/docker/{'0123456789abcdef' * 4}\n") == "0123456789ab"
+    assert cgroup_name(f"0::/system.slice/docker-{'0123456789abcdef' * 4}.scope\n") == "docker-0123456789ab.scope"
+    assert cgroup_name("0::/user.slice/app-org.gnome.Terminal.slice\n") == "app-org.gnome.Terminal.slice", "not cut"
 
 
 def test_those_that_hold_memory_or_move_bytes_are_among_the_worst() -> None:

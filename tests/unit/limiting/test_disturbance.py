@@ -26,7 +26,7 @@ from disturbance_samples import (
 
 from tidegauge.limiting.disturbance import MeasuredTrial, as_noted, cpu_accounts, disturbances, others_share
 from tidegauge.limiting.window_use import HostShare, ThreadShare
-from tidegauge.model.disturbance import Disturbance, Disturbed, Harm, taken_words
+from tidegauge.model.disturbance import Disturbance, Disturbed, Harm, Program, taken_words
 from tidegauge.model.use import HostUse
 
 
@@ -259,6 +259,13 @@ def test_an_account_says_who_had_the_cpus() -> None:
     (account,) = cpu_accounts(PEAK, full(0.45))
     assert taken_words(account).startswith("0.90 of 2 CPUs (stress 0.6")
     assert account.servers + account.generators == pytest.approx(CPUS - 0.9 - 0.05)
+
+
+def test_named_programs_are_never_more_than_the_whole_before_them() -> None:
+    (account,) = cpu_accounts(PEAK, full(0.45))
+    thirds = [Program(name, "", cpus, 0, 0, 0) for name, cpus in (("a", 0.106), ("b", 0.106), ("c", 0.29))]
+    words = taken_words(replace(account, others=0.502, unseen=0.0, programs=tuple(thirds)))
+    assert words == "0.50 of 2 CPUs (c 0.29, a 0.10, b 0.10)"
 
 
 def test_the_share_of_one_look_holds_the_hypervisors_and_what_is_not_seen() -> None:

@@ -21,6 +21,7 @@ from tidegauge.hosts.procfs import TICKS_PER_S, parse_io
 from tidegauge.limiting.window_use import THREADS_MAX, Tally
 from tidegauge.model.use import (
     OtherHostUse,
+    ProgramUse,
     Sample,
     ThreadUse,
 )
@@ -231,6 +232,18 @@ class TestTally:
         assert use.share_of_host("10.0.0.2") is other
         assert use.share_of_host("") is use.host
         assert use.processes[0].host == "10.0.0.2"
+
+    def test_programs_are_counted_in_the_seconds_in_which_anybody_looked(self) -> None:
+        """So together they have no more of the CPUs than all others, who are counted in these seconds."""
+        program = ProgramUse("stress", "", 1, 0.5, 0, 0, 0)
+        tally = Tally()
+        looked_at = replace(SAMPLE.host, control_cpu_s=0.0, others_cpu_s=0.5, unseen_cpu_s=0.0)
+        tally.add(replace(SAMPLE, host=looked_at, programs=(program,)))
+        tally.add(later(SAMPLE, 1, host=replace(SAMPLE.host, others_cpu_s=None), programs=()))
+        use = tally.result()
+        assert use is not None
+        assert use.host.others_cpus == pytest.approx(0.5)
+        assert [one.cpus for one in use.programs] == [pytest.approx(0.5)]
 
     def test_looks_in_which_a_device_was_busy_all_the_time_are_summed_up(self) -> None:
         tally = Tally()
