@@ -13,15 +13,26 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, TrialSpec, point_words
 from tidegauge.model.variant import VARIANT
 from tidegauge.numbers import join_first, local_time, plural, rounded
+from tidegauge.plain import grouped
 from tidegauge.report import compare, distributions, fairness, thresholds
 from tidegauge.report.distributions import Within
 from tidegauge.report.findings import by_experiment, fault_notes, faults_table
 from tidegauge.report.layout import FigureTable
 from tidegauge.report.names import SystemNames, names_of
-from tidegauge.report.tables import Swept, footnotes, records_table, swept_tables, worker_notes, workers_table
+from tidegauge.report.tables import (
+    Swept,
+    footnotes,
+    records_table,
+    short_point,
+    swept_tables,
+    worker_notes,
+    workers_table,
+)
 from tidegauge.store.read import StoredRun, StoredTrial
 from tidegauge.thresholds import Ruling
 
+NOTED_POINTS_MAX = 4
+"""Points that are named of those where a note holds."""
 CHANGES_MAX = 8
 """Changes of the surroundings that are shown between two sessions; --json has all."""
 
@@ -219,6 +230,15 @@ def further_tables(block: Block) -> list[FigureTable]:
 
 
 def table_notes(points: Sequence[Block]) -> list[str]:
-    """What a reader of all tables of these blocks must know, each sentence once."""
-    block_notes = [note for block in points for note in (*footnotes(block), *fault_notes(block))]
+    """What a reader of all tables of these blocks must know, each sentence once; with the points if not of all."""
+    noted = grouped((note, block) for block in points for note in (*footnotes(block), *fault_notes(block)))
+    block_notes = [f"{_where_noted(blocks, points)}{note}" for note, blocks in noted.items()]
     return list(dict.fromkeys((*block_notes, *worker_notes(points))))
+
+
+def _where_noted(noted: Sequence[Block], points: Sequence[Block]) -> str:
+    """ "At variant=b: " of what is not so at all points; "" of what is, and without a sweep."""
+    places = dict.fromkeys(short_point(block.point) for block in noted)
+    if len(places) == len({point_words(block.point) for block in points}) or not all(places):
+        return ""
+    return f"At {join_first(list(places), NOTED_POINTS_MAX, '; ')}: "

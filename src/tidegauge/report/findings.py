@@ -18,7 +18,7 @@ from tidegauge.plain import grouped
 from tidegauge.report.effects import effects_of_findings, effects_parts
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, columns, heading, with_blank_lines
 from tidegauge.report.names import SystemNames
-from tidegauge.report.tables import SWEPT_LABEL_CHARS_MAX, Remark, in_order, labels_at_points, reduced_group
+from tidegauge.report.tables import SWEPT_LABEL_CHARS_MAX, Remark, columns_of_axes, in_order, reduced_group
 from tidegauge.statistics.figures import FIGURES
 
 NOTE = (
@@ -183,9 +183,8 @@ def finding_table(findings: Sequence[Finding], names: SystemNames) -> FigureTabl
         are_words = any(isinstance(cell, str) for cell in cells)
         groups.append(ColumnGroup("", columns(cells, {head: _cell_text}, are_words)))
     points = [finding.point for finding in findings for _ in finding.rows]
-    label_head, labels = labels_at_points(points, [who for who, _ in rows], "system")
-    table = FigureTable(label_head, labels, tuple(groups))
-    return replace(table, label_chars_max=SWEPT_LABEL_CHARS_MAX) if any(points) else table
+    table = FigureTable("system", tuple(who for who, _ in rows), tuple(groups), leading=columns_of_axes(points))
+    return replace(table, label_chars_max=SWEPT_LABEL_CHARS_MAX) if table.leading else table
 
 
 def _cell_text(cell: Cell) -> str:

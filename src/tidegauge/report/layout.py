@@ -5,6 +5,7 @@ What does not fit beside the others goes into a further table below, with the ro
 
 from __future__ import annotations
 
+import math
 import os
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ T = TypeVar("T")
 LABEL_CHARS_MAX = 24
 BETWEEN_COLUMNS = "  "
 BETWEEN_GROUPS = "   "
+_RULE_CHARS_MIN = 3
 
 STYLES = {"valid": "green", "DOUBTFUL": "yellow", "INVALID": "bold red", "finished": "green", "failed": "bold red"}
 """Colours of whole cells, as a help only: the words say it all."""
@@ -63,12 +65,16 @@ class ColumnGroup:
 
 @dataclass(frozen=True)
 class FigureTable:
-    """A rich renderable. `labels` name the rows; every column has as many cells. Longer labels are wrapped."""
+    """A rich renderable. `labels` name the rows; every column has as many cells. Longer labels are wrapped.
+
+    `leading`: columns of words that name the rows too, before the labels: the values of a sweep's axes.
+    """
 
     label_head: str
     labels: tuple[str, ...]
     groups: tuple[ColumnGroup, ...]
     label_chars_max: int = LABEL_CHARS_MAX
+    leading: tuple[Column, ...] = ()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """As many stacked tables as the width asks for."""
@@ -80,7 +86,7 @@ class FigureTable:
         for groups in self.packed(width):
             yield [
                 self._padded_line("", [_group_head(group) for group in groups]),
-                self._padded_line(self.label_head, [_group_cells(group, None) for group in groups]),
+                self._padded_line(self._names_of_rows[0], [_group_cells(group, None) for group in groups]),
                 *self._row_lines(groups),
             ]
 
@@ -108,15 +114,21 @@ class FigureTable:
         return packed
 
     @property
+    def _names_of_rows(self) -> list[str]:
+        """The head, then what names each row: the leading cells, aligned, and its label."""
+        if not self.leading:
+            return [self.label_head, *self.labels]
+        return WordTable((*self.leading, Column(self.label_head, self.labels))).lines(math.inf)
+
+    @property
     def _label_width(self) -> int:
-        longest = max(len(label) for label in (self.label_head, *self.labels))
-        return min(self.label_chars_max, longest)
+        return min(self.label_chars_max, max(map(len, self._names_of_rows)))
 
     def _padded_line(self, label: str, parts: Sequence[str]) -> str:
         return BETWEEN_GROUPS.join([label.ljust(self._label_width), *parts]).rstrip()
 
     def _row_lines(self, groups: Sequence[ColumnGroup]) -> Iterator[str]:
-        for index, label in enumerate(self.labels):
+        for index, label in enumerate(self._names_of_rows[1:]):
             first, *rest = textwrap.wrap(label, self._label_width) or [""]
             yield self._padded_line(first, [_group_cells(group, index) for group in groups])
             yield from rest
@@ -152,8 +164,8 @@ class WordTable:
 
 
 def _group_head(group: ColumnGroup) -> str:
-    """The head with a rule that reaches over all its columns, where there is room for one."""
-    if not group.head or group.width < len(group.head) + 2:
+    """The head with a rule that reaches over all its columns, where there is room for more than a dash or two."""
+    if not group.head or group.width < len(group.head) + 1 + _RULE_CHARS_MIN:
         return group.head.ljust(group.width)
     return f"{group.head} ".ljust(group.width, "-")
 

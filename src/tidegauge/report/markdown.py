@@ -192,12 +192,18 @@ def _usage_lines(run: StoredRun) -> list[str]:
 def _figure_table_lines(figure_table: FigureTable) -> list[str]:
     """A table for a terminal as one of Markdown, each head with that of its group."""
     columns = [(group, column) for group in figure_table.groups for column in group.columns]
+    leading = figure_table.leading
     heads = [
+        *(column.head for column in leading),
         figure_table.label_head,
         *(": ".join(filter(None, (group.head, column.head))) for group, column in columns),
     ]
     rows = [
-        [escape_text(label), *(escape_text(column.cells[place]) for _, column in columns)]
+        [
+            *(escape_text(column.cells[place]) for column in leading),
+            escape_text(label),
+            *(escape_text(column.cells[place]) for _, column in columns),
+        ]
         for place, label in enumerate(figure_table.labels)
     ]
     return markdown_table(list(map(escape_text, heads)), rows)

@@ -6,9 +6,8 @@ Those of a sweep stand side by side: the swept values in the first columns, then
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from math import inf
 from statistics import median
 from typing import TypeVar
 
@@ -25,7 +24,7 @@ from tidegauge.model.trial import (
 from tidegauge.model.workload import SubscriptionType
 from tidegauge.numbers import MISSING, count, in_unit, leading_quantity, ms, plural, rounded, short
 from tidegauge.plain import grouped
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, WordTable, bullet
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
 from tidegauge.statistics.figures import FIGURES, Figure, prompt_readers
 
 T = TypeVar("T")
@@ -88,7 +87,8 @@ def remarks(block: Block) -> Iterable[Remark]:
     """All remarks on a block, by system."""
     for result in sorted(block.results, key=lambda result: (result.spec.system, result.spec.trial_id)):
         alone = len(block.of(result.spec.system)) == 1 and not block.point
-        who = result.spec.system if alone else result.spec.trial_id
+        at = f" ({short_point(block.point)})" if block.point else ""
+        who = result.spec.system if alone else f"{result.spec.trial_id}{at}"
         for reason in result.reasons:
             yield Remark(f"{who} is {result.validity.shown}: {reason}", result.validity)
         for warning in result.warnings:
@@ -120,9 +120,17 @@ def figure_table(*blocks: Block) -> FigureTable:
         if is_figure_shown(figure, [result for results, _ in rows for result in results]):
             cells = tuple(in_unit(value, figure.unit) for value in values)
             groups.setdefault(figure.column.group, []).append(Column(figure.column.head, cells))
-    validity = Column("validity", tuple(worst_validity(results).shown for results, _ in rows), words=True)
+    validity = Column("validity", tuple(cell for block in blocks for cell in _validity_cells(block)), words=True)
     column_groups = [ColumnGroup(head, tuple(columns), head == _SECOND_TABLE) for head, columns in groups.items()]
     return FigureTable("system", tuple(label for label, _, _ in listed), (*column_groups, ColumnGroup("", (validity,))))
+
+
+def _validity_cells(block: Block) -> list[str]:
+    """The validity of all trials of each system, said once: a row of min, median or max has none of its own."""
+    systems_of_rows = len(figure_rows(block)) // len(block.systems)
+    return [
+        cell for system in block.systems for cell in (validity_of_all(block.of(system)), *[""] * (systems_of_rows - 1))
+    ]
 
 
 def is_figure_shown(figure: Figure, results: Iterable[MeasuredResult]) -> bool:
@@ -420,15 +428,15 @@ def short_point(point: Point) -> str:
     return point_words(short if len(short) == len(point) else point)
 
 
-def labels_at_points(points: Sequence[Point], labels: Sequence[str], head: str) -> tuple[str, tuple[str, ...]]:
-    """The head and the labels of a table whose rows are at these points: aligned columns of values, then `labels`.
+def columns_of_axes(points: Sequence[Point]) -> tuple[Column, ...]:
+    """A column of values for each axis of a table whose rows are at these points; () without a sweep.
 
-    A label has the form in which its system gives its level: it is no value of the systems beside it.
+    A row's label has the form in which its system gives its level: it is no value of the systems beside it.
     """
-    axes = list(dict.fromkeys(axis for point in points for axis in point))
-    values = (Column(axis_name(axis), tuple(_value_shown(axis, point) for point in points)) for axis in axes)
-    whole_head, *whole_labels = WordTable((*values, Column(head, tuple(labels)))).lines(inf)
-    return whole_head, tuple(whole_labels)
+    axes = dict.fromkeys(axis for point in points for axis in point)
+    return tuple(
+        Column(axis_name(axis), tuple(_value_shown(axis, point) for point in points), words=True) for axis in axes
+    )
 
 
 def _value_shown(axis: str, point: Point) -> str:
@@ -453,8 +461,7 @@ class Swept:
         """One table of all points."""
         table = figure_table(*self.blocks)
         points = [block.point for block in self.blocks for _ in figure_rows(block)]
-        head, labels = labels_at_points(points, table.labels, "system")
-        return FigureTable(head, labels, table.groups, SWEPT_LABEL_CHARS_MAX)
+        return replace(table, leading=columns_of_axes(points), label_chars_max=SWEPT_LABEL_CHARS_MAX)
 
 
 def swept_tables(blocks: Sequence[Block]) -> list[Swept]:

@@ -28,7 +28,9 @@ def table_of(run: StoredRun) -> FirstTable:
 def rows_of(table: FirstTable) -> dict[str, list[str]]:
     columns = [column for group in table.table.groups for column in group.columns]
     return {
-        " ".join(label.split()): [column.cells[row] for column in columns]
+        " ".join([*(column.cells[row] for column in table.table.leading), label]): [
+            column.cells[row] for column in columns
+        ]
         for row, label in enumerate(table.table.labels)
     }
 
@@ -49,8 +51,11 @@ def test_each_system_has_a_row_in_each_experiment(tmp_path: Path) -> None:
 
 
 def test_a_sweep_has_a_row_at_each_point_with_all_its_values(tmp_path: Path) -> None:
-    rows = rows_of(table_of(store.load_run(sweep_of_three(tmp_path))))
+    table = table_of(store.load_run(sweep_of_three(tmp_path)))
+    rows = rows_of(table)
     assert len(rows) == 18
+    assert table.is_wide, "it stands below the picture, where no column is cut"
+    assert [column.head for column in table.table.leading] == ["partitions", "durability"]
     assert rows["1 2 Kafka"][2] == "7.80"
     assert rows["1000 4 RabbitMQ"][2] == "35.1"
 

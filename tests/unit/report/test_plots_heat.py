@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 
 from report_samples import KAFKA, PULSAR
 from run_samples import result, spec
@@ -12,8 +13,9 @@ from variant_samples import run_of
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.report.facts import RunFacts
+from tidegauge.report.html.page import template_environment
 from tidegauge.report.plots.heat import COLUMNS_MAX, ROWS_MAX, heat_maps, heat_maps_of_findings
-from tidegauge.report.plots.model import Cell, Plot
+from tidegauge.report.plots.model import Cell, Plot, data_table
 from tidegauge.store.read import StoredRun
 
 PARTITIONS, SIZES = ("1", "10", "100"), ("16KiB", "1MiB")
@@ -45,6 +47,31 @@ def test_the_axis_with_fewer_values_runs_across_in_order_of_size() -> None:
     first, *_ = maps_of(*grid())
     assert (first.x.names, first.y.names) == (SIZES, PARTITIONS)
     assert cells_of(first)["1", "16KiB"].value == 7.8
+
+
+def test_its_table_names_what_its_cells_show_and_not_an_axis() -> None:
+    first, *_ = maps_of(*grid())
+    macros = template_environment().get_template("macros.html.j2").module
+    shown = str(macros.plot_figure(first, SimpleNamespace(svg="", points=[]), data_table(first)))  # type: ignore[attr-defined]
+    assert "The figures are: response p99, ms." in shown
+    assert "columns of systems" not in shown
+
+
+def test_a_second_line_in_a_cell_is_explained() -> None:
+    """Verdicts stand in cells only where a contest compares them, and then the reading says with what."""
+    results = [one for block in range(3) for one in repeated_grid(block)]
+    first, *_ = maps_of(*results)
+    assert {cell.verdict for cell in cells_of(first).values()} == {"first", "worse"}
+    assert "second line: how it compares with batch-size=16KiB in the same row" in first.reading
+    assert not any(cell.verdict for cell in cells_of(maps_of(*grid())[0]).values())
+
+
+def repeated_grid(block: int) -> list[LoadResult]:
+    points = [(row, column) for row in PARTITIONS for column in SIZES]
+    return [
+        at(KAFKA, (1.0 + number) * (1 + block / 500), block, partitions=row, **{"batch-size": column})
+        for number, (row, column) in enumerate(points)
+    ]
 
 
 def test_only_two_axes_of_not_too_many_values_have_heat_maps() -> None:

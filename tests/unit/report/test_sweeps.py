@@ -16,14 +16,16 @@ from tidegauge.comparison.blocks import sort_into_blocks
 from tidegauge.durability import levels_equal, levels_found
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.report import compare, levels
-from tidegauge.report.facts import RunFacts
+from tidegauge.report.facts import RunFacts, table_notes
 from tidegauge.report.findings import finding_parts
 from tidegauge.report.html.answer import answer
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable
 from tidegauge.report.names import SystemNames
 from tidegauge.report.summary import run_summary
-from tidegauge.report.tables import in_order, labels_at_points, swept_tables
+from tidegauge.report.tables import columns_of_axes, in_order, remarks, swept_tables
 from tidegauge.report.terminal import run_report
 from tidegauge.report.verdicts import verdicts
 from tidegauge.statistics.intervals import ComparisonVerdict
@@ -62,9 +64,45 @@ def test_points_are_in_the_order_of_their_quantities() -> None:
 
 
 def test_swept_values_stand_in_columns_before_the_system() -> None:
-    head, labels = labels_at_points([{"partitions": "1"}, {"partitions": "2000"}], ["kafka", "pulsar"], "system")
-    assert head == "partitions  system"
-    assert labels == ("1           kafka", "2000        pulsar")
+    points = [{"partitions": "1", "durability": "3 bypass"}, {"partitions": "2000", "durability": "3"}]
+    columns = columns_of_axes(points)
+    assert [(column.head, column.cells) for column in columns] == [
+        ("partitions", ("1", "2000")),
+        ("durability", ("3", "3")),
+    ]
+    group = ColumnGroup("", (Column("rate", ("7", "8")),))
+    table = FigureTable("system", ("kafka", "pulsar"), (group,), 56, columns)
+    ((_, head, *rows),) = table.lines(100)
+    assert head == "partitions  durability  system   rate"
+    assert rows == ["1           3           kafka       7", "2000        3           pulsar      8"]
+    assert columns_of_axes([{}]) == ()
+
+
+def test_a_head_has_a_rule_where_there_is_room_for_more_than_a_dash() -> None:
+    for wide, rule in ((5, "times"), (7, "times"), (9, "times ---")):
+        group = ColumnGroup("times", (Column("p99", ("1" * wide,)),))
+        ((head, *_),) = FigureTable("", ("a",), (group,)).lines(100)
+        assert head.strip() == rule
+
+
+def test_validity_is_that_of_all_trials_of_a_system() -> None:
+    """Of two trials one is INVALID: what the other shows is not all that is to be known, and is said once."""
+    good, bad = at(1, partitions="1"), at(2, partitions="1")
+    bad = replace(bad, spec=replace(bad.spec, block=1), validity=Validity.INVALID)
+    (one,) = swept_tables(sort_into_blocks([good, bad, at(3, partitions="9"), at(4, partitions="9")]))
+    column = one.table().groups[-1].columns[0]
+    assert (column.head, column.cells) == ("validity", ("1 of 2 INVALID", "", "", "valid", "", ""))
+
+
+def test_what_is_said_of_a_trial_or_of_some_points_names_the_point() -> None:
+    bad = replace(at(1, partitions="1"), reasons=(Reason(ReasonKind.OTHER, "too late"),), validity=Validity.INVALID)
+    blocks = sort_into_blocks([bad, at(2, partitions="9"), at(3, partitions="9")])
+    assert [remark.text for block in blocks for remark in remarks(block)] == [
+        f"{bad.spec.trial_id} (partitions=1) is INVALID: too late"
+    ]
+    notes = table_notes(blocks)
+    assert any(note.startswith("At partitions=9: Min, median and max") for note in notes)
+    assert not any(note.startswith("At ") for note in table_notes(blocks[1:]))
 
 
 def test_one_table_for_an_experiment_with_all_its_points() -> None:

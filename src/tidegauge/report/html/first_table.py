@@ -11,11 +11,12 @@ from tidegauge.numbers import in_unit, join_with_and
 from tidegauge.report.compare import estimate_of
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
 from tidegauge.report.names import SystemNames, names_of
-from tidegauge.report.tables import Point, labels_at_points, validity_of_all
+from tidegauge.report.tables import Point, columns_of_axes, validity_of_all
 from tidegauge.report.verdicts import ExperimentVerdict
 from tidegauge.statistics.figures import FIGURES
 from tidegauge.store.read import StoredRun
 
+EXPERIMENT = "experiment"
 ROWS_MAX = 18
 """Rows that fit beside a picture: experiments with more, as a long sweep has, have their figures further below."""
 
@@ -26,6 +27,11 @@ class FirstTable:
 
     table: FigureTable
     notes: tuple[str, ...]
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it has columns of a sweep's values, with which there is no room for it beside the picture."""
+        return len(self.table.leading) > 1 or any(column.head != EXPERIMENT for column in self.table.leading)
 
 
 @dataclass(frozen=True)
@@ -88,10 +94,9 @@ def _table_of_rows(rows: Sequence[_Row], names: SystemNames) -> FigureTable:
         ColumnGroup("", (validity,)),
     )
     several = len({row.experiment for row in rows}) > 1
-    points = [{**({"experiment": row.experiment} if several else {}), **row.point} for row in rows]
+    points = [{**({EXPERIMENT: row.experiment} if several else {}), **row.point} for row in rows]
     labels = tuple(names.of(row.system, point_words(row.point)) for row in rows)
-    head, labels = labels_at_points(points, labels, "system") if any(points) else ("system", labels)
-    return FigureTable(head, labels, groups)
+    return FigureTable("system", labels, groups, leading=columns_of_axes(points))
 
 
 def _notes_on_rows(rows: Sequence[_Row], left_out: Sequence[str]) -> list[str]:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tidegauge.comparison.blocks import Block, sort_into_blocks
-from tidegauge.model.trial import Validity
 from tidegauge.numbers import in_unit
 from tidegauge.report.compare import Estimate, estimate, estimate_of, experiment_at_point
 from tidegauge.report.ending import End, ending
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.html.answer import answer
 from tidegauge.report.html.sections import experiment_names
+from tidegauge.report.tables import short_point, validity_of_all
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, SUSTAINABLE, FindingFigure
 from tidegauge.store.read import StoredRun
 
@@ -58,12 +58,12 @@ def _rows_of_trials(blocks: Sequence[Block]) -> Iterator[Mapping[str, Any]]:
     for block in blocks:
         for system in block.systems:
             usable = block.usable(system)
-            doubtful = any(result.validity is Validity.DOUBTFUL for result in usable)
+            at = f" at {short_point(block.point)}" if block.point else ""
             yield {
-                "experiment": experiment_at_point(block.experiment, block.point),
+                "experiment": f"{block.experiment}{at}",
                 "system": system,
                 "trials": f"{len(usable)}/{len(block.of(system))}",
-                "validity": "no usable trial" if not usable else "DOUBTFUL" if doubtful else "valid",
+                "validity": validity_of_all(block.of(system)),
                 "cells": [
                     _cell_of_estimate(estimate_of(FIGURES[name].of, usable), FIGURES[name].unit)
                     # Times of a closed loop hide waiting.

@@ -147,7 +147,7 @@ def render_page(template: str, script: str, **content: Any) -> str:
     text = _asset_text(script)
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return (
-        _template_environment()
+        template_environment()
         .get_template(template)
         .render(
             css=Markup(_asset_text("report.css")), script=Markup(text), digest=digest, tidegauge=__version__, **content
@@ -156,7 +156,8 @@ def render_page(template: str, script: str, **content: Any) -> str:
 
 
 @cache
-def _template_environment() -> Environment:
+def template_environment() -> Environment:
+    """Templates of pages and their macros; what a page is given is escaped."""
     return Environment(
         loader=PackageLoader("tidegauge.report.html"),
         autoescape=True,

@@ -9,6 +9,7 @@ from math import inf
 from tidegauge.comparison.blocks import Block
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, ReadSpec, point_words
+from tidegauge.model.variant import VARIANT
 from tidegauge.numbers import plural
 from tidegauge.report import contests, usage
 from tidegauge.report.effects import effects_of_blocks, effects_of_findings, effects_parts
@@ -34,7 +35,7 @@ from tidegauge.report.plots.timeline import (
     timelines,
     trial_timelines,
 )
-from tidegauge.report.tables import Remark, Swept, figure_table, remarks, short_point
+from tidegauge.report.tables import Point, Remark, Swept, figure_table, remarks, short_point
 from tidegauge.store.read import StoredRun
 
 POINTS_MAX = 8
@@ -134,7 +135,7 @@ def _sweep_parts(sweep: Swept, facts: RunFacts, details: Details, prefix: str) -
     picture = effects_plot(effects, f"{prefix}-effects", context_of_trials(sweep.results))
     slices = sweep_plots(sweep, prefix)
     overview = SectionPart(
-        title=f"{len(sweep.blocks)} points of a sweep",
+        title=_sweep_title([block.point for block in sweep.blocks]),
         words=_sweep_words(sweep.blocks),
         plots=on_one_scale([*heat_maps(sweep, facts, prefix), *slices]) if picture is None else (picture,),
         tables=(*effect_tables, *_split_table(sweep.table())),
@@ -143,6 +144,13 @@ def _sweep_parts(sweep: Swept, facts: RunFacts, details: Details, prefix: str) -
     shown, others = sweep.blocks[:POINTS_MAX], sweep.blocks[POINTS_MAX:]
     points = [_point_part(block, details, f"{prefix}-{place}") for place, block in enumerate(shown, 1)]
     return [overview, *points, *([_left_out_part(others)] if others else [])]
+
+
+def _sweep_title(points: Sequence[Point]) -> str:
+    """ "12 points of a sweep", or "2 variants" where nothing else differs."""
+    if all(set(point) == {VARIANT} for point in points):
+        return plural(len(points), "variant")
+    return f"{len(points)} points of a sweep"
 
 
 def _sweep_words(points: Sequence[Block]) -> str:
@@ -188,8 +196,13 @@ def _block_part(block: Block, details: Details, prefix: str) -> SectionPart:
 
 
 def _split_table(table: FigureTable) -> tuple[FigureTable, ...]:
-    """One table for each of those that a terminal shows below each other: a page should not need scrolling sideways."""
-    return tuple(replace(table, groups=tuple(groups)) for groups in table.packed(inf))
+    """One table for each of those that a terminal shows below each other: a page should not need scrolling sideways.
+
+    Each says first whether its figures may be used.
+    """
+    *figures, validity = table.groups
+    parts = replace(table, groups=tuple(figures)).packed(inf)
+    return tuple(replace(table, groups=(validity, *groups)) for groups in parts)
 
 
 def _finding_part(findings: Sequence[Finding], facts: RunFacts, details: Details, prefix: str) -> SectionPart:

@@ -312,7 +312,8 @@ def _reading_words(
     if contests:
         contest = next(iter(contests.values()))
         first = f"{panel.columns.name}={contest.baseline.label}"
-        yield f"Second line: against {first} of the row; same: {margin_words(contest.same_within)}."
+        same = margin_words(contest.same_within)
+        yield f"In a cell's second line: how it compares with {first} in the same row (first); same: {same}."
     if any(cell.validity is Validity.DOUBTFUL for cell in measured):
         yield "Hatched: DOUBTFUL."
     if any(cell.validity is Validity.INVALID for cell in cells.values()):
