@@ -110,6 +110,8 @@ class Pages:
         if not parts:
             return _html_answer(self._index_html())
         kinds = {"live": self._live_answer, "report": self._report_answer, "state": self._state_answer}
+        if len(parts) == 3 and parts[0] == "state" and (run := self._find_run(parts[1])) is not None:
+            return self._state_answer(run, parts[2])
         run = self._find_run(parts[1]) if len(parts) == 2 and parts[0] in kinds else None
         if run is not None:
             return kinds[parts[0]](run)
@@ -136,8 +138,8 @@ class Pages:
             stored = store.load_run(run)
             return _html_answer(report_page(stored, store.details_of(stored)), REPORT_POLICY)
 
-    def _state_answer(self, run: Path) -> HttpAnswer:
-        state = self._followers.setdefault(run.name, RunFollower(run)).state()
+    def _state_answer(self, run: Path, trial_id: str = "") -> HttpAnswer:
+        state = self._followers.setdefault(run.name, RunFollower(run)).state(trial_id)
         return HttpAnswer(HTTPStatus.OK, "application/json", json.dumps(state, allow_nan=False).encode())
 
 

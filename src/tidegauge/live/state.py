@@ -12,12 +12,13 @@ from typing import Any
 from tidegauge import store
 from tidegauge.experiments.procedure import seconds_left
 from tidegauge.model.trial import AnySpec, LoadResult, LoadSpec, MeasuredResult, ReadSpec
-from tidegauge.numbers import parse_time
+from tidegauge.numbers import in_unit, parse_time
 from tidegauge.plain import plain
 from tidegauge.report.envelopes import Live, LiveTrial
 from tidegauge.report.html.answer import answer
 from tidegauge.report.plots.timeline import MIB, Column, as_is, per_s
 from tidegauge.report.summary import run_head
+from tidegauge.statistics.figures import Shown, figures_shown
 from tidegauge.store.seconds import WORKER, last_seconds, worker_rows_of
 from tidegauge.store.tables import ROWS_MAX
 from tidegauge.store.telemetry import last_hosts, last_use_rows, use_rows
@@ -58,20 +59,24 @@ class RunFollower:
         self._content: dict[str, Any] = {}
         self._done: LiveTrial | None = None
         self._before: LiveTrial | None = None
+        self._chosen: LiveTrial | None = None
         self._run: store.StoredRun | None = None
         self._lock = threading.Lock()
 
-    def state(self) -> dict[str, Any]:
-        """The run, its trials, and the last seconds of the newest one. Raises `UserError` if it is no run."""
+    def state(self, trial_id: str = "") -> dict[str, Any]:
+        """The run, its trials, and the last seconds of the newest one. Raises `UserError` if it is no run.
+
+        `trial_id`: of a trial that is wanted beside it, with its figures; "" = none.
+        """
         # Several readers may ask at once, each in a thread of its own.
         with self._lock:
-            return self._read_state()
+            return self._read_state(trial_id)
 
-    def _read_state(self) -> dict[str, Any]:
+    def _read_state(self, trial_id: str) -> dict[str, Any]:
         mark = _change_mark(self._path)
         if self._run is None or mark != self._mark:
             self._run, self._mark = store.load_run(self._path), mark
-            self._content, self._done, self._before = _run_content(self._run), None, None
+            self._content, self._done, self._before, self._chosen = _run_content(self._run), None, None, None
         left_s = run_seconds_left(self._run, datetime.now(UTC))
         # A resumed run makes trials again whose names come before others.
         by_age = sorted(self._run.trials, key=lambda trial: (trial.started_at, trial.trial_id))
@@ -87,6 +92,7 @@ class RunFollower:
             "seconds_left": left_s,
             "trial": trial,
             "before": before,
+            "chosen": self._chosen_trial(trial_id, by_age),
         }
         return {**content}
 
@@ -98,6 +104,15 @@ class RunFollower:
         if by_age[-1].status != "running":
             self._done = content
         return content
+
+    def _chosen_trial(self, trial_id: str, by_age: Sequence[store.StoredTrial]) -> LiveTrial | None:
+        """The content of a trial that is asked for by its name, with its figures; None where there is no such."""
+        trial = next((trial for trial in by_age if trial.trial_id == trial_id), None)
+        if trial is None:
+            return None
+        if self._chosen is None or self._chosen["trial_id"] != trial_id or trial.status == "running":
+            self._chosen = {**_trial_content(trial), "figures": _figures_of_trial(trial)}
+        return self._chosen
 
     def _trial_before(self, by_age: Sequence[store.StoredTrial]) -> LiveTrial | None:
         """The last ended trial that has seconds, to be looked at until the newest one has some; None without any."""
@@ -210,6 +225,19 @@ def _trial_content(trial: store.StoredTrial) -> LiveTrial:
         workers=_worker_figures(trial, rows[-1]["second"] if running and rows else None),
         hosts=last_hosts(trial.directory) if running else [],
     )
+
+
+def _figures_of_trial(trial: store.StoredTrial) -> list[dict[str, Any]]:
+    """What became of a trial, by name: its figures as its report has them, and why it is not valid."""
+    result = trial.result
+    if not isinstance(result, MeasuredResult):
+        return []
+    figures = [
+        {"name": figure.head, "value": in_unit(figure.of(result), figure.unit)}
+        for figure in figures_shown(Shown.TRIALS)
+    ]
+    reasons = [{"name": "why", "value": str(reason)} for reason in result.reasons]
+    return [{"name": "validity", "value": result.validity.shown}, *reasons, *figures]
 
 
 def _worker_figures(trial: store.StoredTrial, second: int | None) -> list[dict[str, Any]]:

@@ -301,6 +301,8 @@ class Live(TypedDict):
     seconds_left: NotRequired[float | None]
     trial: LiveTrial | None
     before: NotRequired[LiveTrial | None]
+    chosen: NotRequired[LiveTrial | None]
+    """A trial that was asked for by its name."""
 
 
 class LiveTrial(TypedDict):
@@ -313,6 +315,7 @@ class LiveTrial(TypedDict):
     seconds: Sequence[Object]
     workers: NotRequired[Sequence[Object]]
     hosts: NotRequired[Sequence[Object]]
+    figures: NotRequired[Sequence[Object]]
 
 
 class Version(TypedDict):

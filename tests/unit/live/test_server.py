@@ -105,6 +105,22 @@ class TestServer:
         assert state["trial"]["trial_id"] == "0002-latency-pulsar"
         assert [second["msgs_per_s"] for second in state["trial"]["seconds"]] == [19_990.0] * 3
 
+    def test_a_trial_that_has_ended_is_shown_with_its_seconds_and_figures(
+        self, server: LiveServer, going: store.RunStore
+    ) -> None:
+        _, text = ask(server, f"/state/{going.path.name}/0001-latency-kafka")
+        state = json.loads(text)
+        jsonschema.validate(state, json_schemas()["tidegauge.live/1"])
+        chosen = state["chosen"]
+        assert (chosen["trial_id"], chosen["phase"], len(chosen["seconds"])) == ("0001-latency-kafka", "finished", 1)
+        figures = {figure["name"]: figure["value"] for figure in chosen["figures"]}
+        assert figures["validity"] == "valid"
+        assert figures["response p99, ms"] == "7.80"
+        assert state["trial"]["trial_id"] == "0002-latency-pulsar", "the newest stays known"
+        for other in ("", "/0009-no-such-trial", "/main"):
+            assert json.loads(ask(server, f"/state/{going.path.name}{other}")[1])["chosen"] is None
+        assert ask(server, "/state/no-run/0001-latency-kafka")[0].status == 404
+
     def test_pages(self, server: LiveServer, going: store.RunStore) -> None:
         name = going.path.name
         answer, index = ask(server, "/")

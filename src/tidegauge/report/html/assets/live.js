@@ -149,13 +149,18 @@
   const table = (trials) => {
     byId("trials").replaceChildren(...trials.map((trial) => {
       const row = element("tr", "");
+      const name = element("th", "", { scope: "row" });
+      // Of one that has ended, a way to its seconds and figures.
+      name.append(trial.status === "running" ? trial.trial_id : element("a", trial.trial_id, { href: `#${encodeURIComponent(trial.trial_id)}` }));
+      const validity = element("td", trial.validity === "valid" ? "valid" : trial.validity.toUpperCase(), { class: VALIDITY_CLASSES[trial.validity] || "" });
+      validity.classList.add("kept");
       row.append(
-        element("th", trial.trial_id, { scope: "row" }),
+        name,
+        validity,
         element("td", trial.system),
         element("td", trial.reason ? `${trial.status}: ${trial.reason}` : trial.status),
         element("td", number(trial.msgs_per_s), { class: "number" }),
         element("td", number(trial.response_p99_ms), { class: "number" }),
-        element("td", trial.validity === "valid" ? "valid" : trial.validity.toUpperCase(), { class: VALIDITY_CLASSES[trial.validity] || "" }),
       );
       return row;
     }));
@@ -200,7 +205,17 @@
     byId("headline").textContent = state.headline;
     table(state.trials);
     toCome(state.pending || [], state.pending_more || 0);
-    if (state.trial !== null) {
+    byId("chosen").hidden = !state.chosen;
+    byId("figures").replaceChildren(...((state.chosen && state.chosen.figures) || []).flatMap(
+      (figure) => [element("dt", figure.name), element("dd", figure.value)],
+    ));
+    if (state.chosen) {
+      byId("trial").textContent = `${state.chosen.trial_id}: ${state.chosen.phase}`;
+      byId("before").hidden = true;
+      draw(state.chosen.seconds, state.chosen.target_msgs_per_s, true);
+      generators(state.chosen.workers);
+      hosts(state.chosen.hosts);
+    } else if (state.trial !== null) {
       // Until a trial has seconds of its own, those of the one before stay.
       const drawn = state.trial.seconds.length || !state.before ? state.trial : state.before;
       byId("trial").textContent = `${state.trial.trial_id}: ${state.trial.phase}`;
@@ -219,7 +234,7 @@
   // The state, or why there is none.
   const asked = async () => {
     try {
-      const answer = await fetch(main.dataset.state);
+      const answer = await fetch(`${main.dataset.state}${location.hash.replace("#", "/")}`);
       if (answer.ok) return { state: await answer.json() };
       return { trouble: `The run's state could not be read: ${await answer.text()}` };
     } catch (problem) {
@@ -227,9 +242,13 @@
     }
   };
 
-  let shown = false;
+  // `turn`: the newest question; what an older one brings is not shown, since another trial may be wanted now.
+  let shown = false, next = 0, turn = 0;
   const ask = async () => {
+    turn += 1;
+    const mine = turn;
     const { state, trouble } = await asked();
+    if (mine !== turn) return;
     let goesOn = true;
     try {
       if (state !== undefined) {
@@ -240,8 +259,13 @@
         byId("left").textContent = shown ? "What stands below was known last." : "";
       }
     } finally {
-      if (goesOn) setTimeout(ask, 1000);
+      if (goesOn) next = setTimeout(ask, 1000);
     }
   };
+  window.addEventListener("hashchange", () => {
+    clearTimeout(next);
+    byId("trial").scrollIntoView();
+    ask();
+  });
   ask();
 })();
