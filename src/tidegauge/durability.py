@@ -126,7 +126,9 @@ def find_level(
     ]
     problems: tuple[str, ...] = ()
     if level_asked and level_asked not in possible:
-        problems = (f"level {choice.level} was asked for, {_in_force(possible, level_asked)}: {'; '.join(culprits)}",)
+        problems = (
+            f"level {choice.level} was asked for, {_given_level_words(possible, level_asked)}: {'; '.join(culprits)}",
+        )
     elif form_problem:
         problems = (form_problem,)
     if len(possible) == 1:
@@ -144,8 +146,11 @@ def _clauses_at_fault(parts: Sequence[HalfOfLevel], kept: bool | None) -> list[s
     return grouped_clauses((part.scope, part.cause or part.reason) for part in parts if part.holds is kept)
 
 
-def _in_force(possible: Sequence[Level], level_asked: Level) -> str:
-    """ "level 4 (less durable) is in force". Levels 2 and 3 are in no order: each survives what the other does not."""
+def _given_level_words(possible: Sequence[Level], level_asked: Level) -> str:
+    """ "the settings give level 4 (less durable)", whether read back or expected.
+
+    Levels 2 and 3 are in no order: each survives what the other does not.
+    """
     numbers = " or ".join(str(level.number) for level in possible)
     properties = [(level.replication_sync, level.local_sync) for level in possible]
     asked = (level_asked.replication_sync, level_asked.local_sync)
@@ -157,7 +162,7 @@ def _in_force(possible: Sequence[Level], level_asked: Level) -> str:
         # Of several that are possible one may be in an order.
         unordered = "neither more nor less durable: " if len(possible) == 1 else ""
         order = unordered + " or ".join(level.name for level in possible)
-    return f"level {numbers} ({order}) is in force"
+    return f"the settings give level {numbers} ({order})"
 
 
 def grouped_clauses(clauses: Iterable[tuple[str, str]]) -> list[str]:

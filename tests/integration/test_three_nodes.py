@@ -88,7 +88,8 @@ def test_a_flush_removed_from_a_topic_is_named(kafka: Cluster) -> None:
     finding = kafka.level("flushed")
     assert finding.level == 2
     assert (
-        "level 2 (less durable) is in force: topic flushed: flush.messages=9223372036854775807" in finding.problems[0]
+        "the settings give level 2 (less durable): topic flushed: flush.messages=9223372036854775807"
+        in finding.problems[0]
     )
 
 

@@ -407,7 +407,7 @@ CLAIMS = [
     *claims_of("level 2", "level 1", "a majority has it, perhaps only in memory"),
     *claims_of("level 3", "level 4", "one copy on disk", "at least one replica has fsynced it"),
     *claims_of("level 4", "level 3", "one copy in memory", "at least one replica has it, perhaps only in memory"),
-    *claims_of("4 for 3", "level 4", "level {} was asked for, {}: {}", "level {} ({}) is in force"),
+    *claims_of("4 for 3", "level 4", "level {} was asked for, {}: {}", "the settings give level {} ({})"),
     *claims_of("2 for 3", "2 or 4 for 3", "neither more nor less durable: "),
     *claims_of("ten topics", "three topics", "{} and {} more"),
     *claims_of(

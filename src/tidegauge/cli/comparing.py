@@ -25,7 +25,7 @@ from tidegauge.model.labels import NEWEST
 from tidegauge.model.variant import parse_same_within
 from tidegauge.report import across
 from tidegauge.report.html.comparison import comparison_page
-from tidegauge.report.layout import Paragraph
+from tidegauge.report.layout import Paragraph, shown_path
 from tidegauge.store.details import read_disclosed
 
 
@@ -98,6 +98,7 @@ def compare_runs(
         lambda: comparison_page(facts),
     )
     out.show(across.report(facts), across.content(comparison, judgement))
+    _say_written(files, out)
     return EXIT_GOOD if judgement is None else _code_of(judgement, asked.strict)
 
 
@@ -121,7 +122,14 @@ def _show_no_baseline(asked: Regression, later: Path, files: WantedFiles, out: O
         lambda: comparison_page(across.ComparisonFacts(comparison, judgement), sentence),
     )
     out.show(Paragraph(sentence), across.content(comparison, judgement))
+    _say_written(files, out)
     return _code_of(judgement, asked.strict)
+
+
+def _say_written(files: WantedFiles, out: Output) -> None:
+    """Say where the page is that was asked for, as `history` and `report` do."""
+    if files.html is not None:
+        out.say(f"Written: {shown_path(files.html)}")
 
 
 def _code_of(judgement: RegressionJudgement, strict: bool) -> int:

@@ -307,7 +307,7 @@ def _invalid_or_good_ending(facts: RunFacts, program: str) -> Ending:
         # That it was busy in another trial made nothing of these INVALID.
         busy = busy_words(invalid)
         machine = f" The machine was busy ({busy})." if busy else ""
-        why = as_sentence(f"{where} figures may not be used, {_first_reason(invalid)}")
+        why = as_sentence(f"{where} the figures may not be used: {_first_reason(invalid)}")
         return Ending(End.INVALID, f"{why}{machine}", f"{_before_again(invalid, busy)}{again}")
     undecided = [finding for finding in run.findings if not finding.decided]
     if undecided:

@@ -148,7 +148,10 @@ def history_notes(history: RunHistory) -> list[str]:
     names = [run.path.name for run in history.without_figures]
     notes = (
         how_sure(history),
-        f"Not shown, since only one run asked it: {plural(alone, 'question')} (--json has all)." if alone else "",
+        f"{plural(alone, 'experiment')} of which only one run has figures {'is' if alone == 1 else 'are'} left out "
+        "(--json has all)."
+        if alone
+        else "",
         f"Without a measured trial: {join_first(names, DIFFERENCES_SHOWN)}." if names else "",
     )
     return list(filter(None, notes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -27,7 +27,7 @@ from tidegauge.published.examine import Choice
 from tidegauge.report import fairness, levels
 from tidegauge.report.effects import planned_design_words
 from tidegauge.report.findings import planned_faults
-from tidegauge.report.layout import Column, Paragraph, WordTable, headed_bullets, heading, with_blank_lines
+from tidegauge.report.layout import Column, Paragraph, WordTable, bullet, headed_bullets, heading, with_blank_lines
 from tidegauge.report.loads import planned_load, workload_words
 from tidegauge.report.published import published_plan
 from tidegauge.report.sending import planned_words
@@ -103,16 +103,13 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
     """The trials of a plan in order, with what each takes and the whole, and what to know before it runs."""
     trials = plan.trials
     rows = _trials_by_row(trials)
-    workloads: list[list[RenderableType]] = [[Paragraph(words)] for words in _workload_sentences(trials)]
+    workloads = list(_workload_parts(trials))
     steps: list[RenderableType] = [
         heading(f"{plural(len(trials), 'trial')}, in this order:"),
         _trial_table(rows[:ROWS_MAX]),
     ]
     if len(rows) > ROWS_MAX:
         steps.append(Text(f"... and {len(rows) - ROWS_MAX} rows more; --json lists every trial."))
-    if len(workloads) > WORKLOADS_MAX:
-        rest_line = Text(f"... and {len(workloads) - WORKLOADS_MAX} more; --json has every trial's.")
-        workloads = [*workloads[: WORKLOADS_MAX - 1], [*workloads[WORKLOADS_MAX - 1], rest_line]]
     workers = plan.memory.workers if plan.memory is not None else 1
     thresholds_head = "Thresholds for the results (the exit code is 4 if one is missed):"
     sentences = [*planned_faults(trials), *window_words(trials), place_words(trials, places)]
@@ -216,19 +213,37 @@ def _load_of_row(alike: Sequence[TrialSpec]) -> str:
     return load if len(alike) == 1 else f"{load}, about {len(alike)} trials"
 
 
-def _workload_sentences(trials: Sequence[TrialSpec]) -> list[str]:
-    """What is sent to whom and how, once for all trials alike; of several, with what distinguishes their trials."""
+def _workload_parts(trials: Sequence[TrialSpec]) -> Iterator[list[RenderableType]]:
+    """What is sent to whom and how, each once: where all send the same, only how clients are set differs."""
+    alike = _workloads_alike(trials)
+    rest = len(alike) - WORKLOADS_MAX
+    rest_lines = [Text(f"... and {rest} more; --json has every trial's.")] if rest > 0 else []
+    listed = list(alike.items())[:WORKLOADS_MAX]
+    shapes = {workload for workload, _ in alike}
+    if len(alike) == 1:
+        yield [Paragraph(" ".join(words).rstrip()) for words in alike]
+    elif len(shapes) == 1:
+        bullets = [bullet(f"{_distinction_words(same, trials)}{how}") for (_, how), same in listed]
+        yield [Paragraph(shapes.pop()), *bullets, *rest_lines]
+    else:
+        each = [f"{_distinction_words(same, trials)}{' '.join(words)}".rstrip() for words, same in listed]
+        for words in each[:-1]:
+            yield [Paragraph(words)]
+        yield [Paragraph(each[-1]), *rest_lines]
+
+
+def _workloads_alike(trials: Sequence[TrialSpec]) -> dict[tuple[str, str], list[TrialSpec]]:
+    """Trials by what is sent to whom and how, both in words, in the order of their points."""
+    order = [point_words(point) for point in in_order([trial.point for trial in trials])]
+    trials = sorted(trials, key=lambda trial: order.index(point_words(trial.point)))
     compared = grouped(
         (f"{trial.experiment} {point_words(trial.point)} {trial.workload.neutral()}", trial) for trial in trials
     )
-    alike = grouped(
-        (f"{workload_words(systems[0].workload)} {planned_words(systems)}".rstrip(), trial)
+    return grouped(
+        ((workload_words(systems[0].workload), planned_words(systems)), trial)
         for systems in compared.values()
         for trial in systems
     )
-    if len(alike) == 1:
-        return list(alike)
-    return [f"{_distinction_words(trials_alike, trials)}{words}" for words, trials_alike in alike.items()]
 
 
 def _distinction_words(trials_alike: Sequence[TrialSpec], trials: Sequence[TrialSpec]) -> str:
@@ -258,7 +273,7 @@ def _sweep_parts(trials: Sequence[TrialSpec]) -> Iterable[RenderableType]:
         yield heading(f"{planned_design_words(points)}, in random order within each block:")
     yield WordTable(
         (
-            *(Column(axis, tuple(point.get(axis, "") for point in points)) for axis in axes),
+            *(Column(axis_name(axis), tuple(point.get(axis, "") for point in points)) for axis in axes),
             Column("systems", tuple(", ".join(sorted({trial.system for trial in at_point})) for at_point in measured)),
             Column("trials", tuple(f"{len(at_point)}" for at_point in measured)),
             Column("time", tuple(duration(sum(map(seconds_expected, at_point))) for at_point in measured)),

@@ -28,7 +28,7 @@ from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph,
 from tidegauge.report.loads import brief_workload
 from tidegauge.report.names import SystemNames
 from tidegauge.report.published import counts
-from tidegauge.report.tables import validity_of_all
+from tidegauge.report.tables import columns_of_axes, validity_of_all
 from tidegauge.report.usage import limited_by
 from tidegauge.report.verdicts import ExperimentVerdict, verdicts
 from tidegauge.statistics.figures import FIGURES
@@ -40,9 +40,14 @@ COLUMNS = 100
 _LABEL_CHARS_NARROW = 10
 """Width of labels where a table would not fit into one otherwise: "RabbitMQ (quorum)" then takes two lines."""
 EXPERIMENTS_MAX = 3
+_LIMIT_HEAD = "limited by"
+_DROPPED_HEADS = (_LIMIT_HEAD, "p99", "messages")
+"""Columns that a sweep's table does without where it is too wide, in this order; "p99" alone is end-to-end's."""
+SWEPT_ROWS_MAX = 12
+"""How many rows a sweep's table has, where it is the only one."""
 SYSTEMS_MAX = 6
 """How many rows a table has at most."""
-ADVICE_MAX = 2
+ADVICE_MAX, ADVICE_LINES_MAX = 2, 4
 BEHIND_S = 0.25
 """A backlog of so many seconds is worth a word; less is what readers that keep up owe too."""
 
@@ -61,7 +66,7 @@ def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "ti
     for verdict in answers[:EXPERIMENTS_MAX]:
         parts += [Text(""), Paragraph(f"{verdict.experiment}: {verdict.sentence}", "bold")]
         parts += [Text(f"... each point {_where_rest_is(run)}")] if verdict.each else []
-        parts += _verdict_table(verdict, facts)
+        parts += _verdict_table(verdict, facts, SWEPT_ROWS_MAX if len(answers) == 1 else SYSTEMS_MAX)
     if len(answers) > EXPERIMENTS_MAX:
         parts.append(Text(f"... {plural(len(answers) - EXPERIMENTS_MAX, 'more experiment')} {_where_rest_is(run)}"))
     parts += [Text(""), *_advice_lines(facts, ended), *_next_lines(facts, ended, program)]
@@ -117,12 +122,11 @@ def _beyond_figures(facts: RunFacts) -> Iterable[RenderableType]:
         yield Paragraph(f"{run.published.title}: {counts(run.published)}.", "bold")
 
 
-def _verdict_table(verdict: ExperimentVerdict, facts: RunFacts) -> Iterable[RenderableType]:
-    """One table where it is short; a sweep and a long search have theirs in the report."""
+def _verdict_table(verdict: ExperimentVerdict, facts: RunFacts, rows_max: int) -> Iterable[RenderableType]:
+    """One table with so many rows of a sweep at most; a long search has its own in the report."""
     compared = contests.leading_contests(facts.variant_contests, verdict.experiment)
-    if compared:
-        if len(compared) == 1 and len(compared[0].alternatives) <= SYSTEMS_MAX:
-            yield contests.contest_table(compared[0])
+    if len(compared) == 1 and len(compared[0].alternatives) <= SYSTEMS_MAX:
+        yield contests.contest_table(compared[0])
         return
     findings = [finding for finding in facts.findings.get(verdict.experiment, []) if finding.rows]
     if len(verdict.blocks) == 1:
@@ -135,6 +139,11 @@ def _verdict_table(verdict: ExperimentVerdict, facts: RunFacts) -> Iterable[Rend
         table = finding_table(findings, facts.names)
         if len(list(table.lines(COLUMNS))) == 1:
             yield table
+    elif verdict.blocks and not findings:
+        yield swept_table(verdict.blocks, facts.names, rows_max)
+        cut = sum(len(block.systems) for block in verdict.blocks) - rows_max
+        if cut > 0:
+            yield Text(f"... {plural(cut, 'more row')} {_where_rest_is(facts.run)}")
 
 
 def _where_rest_is(run: StoredRun) -> str:
@@ -145,28 +154,49 @@ def _where_rest_is(run: StoredRun) -> str:
 def short_table(block: Block, names: SystemNames) -> FigureTable:
     """A row for each system. Of repeated trials the geometric mean of each figure, and all messages."""
     systems = block.systems[:SYSTEMS_MAX]
-    times = "closed loop, ms" if block.closed_loop else "response, ms"
-
-    def figure_column(head: str, name: str) -> Column:
-        figure = FIGURES[name]
-        estimates = [compare.estimate_of(figure.of, block.usable(system)) for system in systems]
-        return Column(head, tuple(in_unit(middle.value if middle else None, figure.unit) for middle in estimates))
-
-    def word_group(head: str, cell: Callable[[str], str]) -> ColumnGroup:
-        return ColumnGroup("", columns(systems, {head: cell}, words=True))
-
-    groups = (
-        ColumnGroup("", (figure_column("msg/s", "msgs_per_s"),)),
-        ColumnGroup(times, (figure_column("p50", "response_ms_p50"), figure_column("p99", "response_ms_p99"))),
-        ColumnGroup("end-to-end, ms", (figure_column("p99", "end_to_end_ms_p99"),)),
-        word_group("messages", lambda system: _message_words(block.of(system))),
-        word_group("limited by", lambda system: _limit_words(limited_by(block.usable(system)))),
-        word_group("validity", lambda system: validity_of_all(block.of(system))),
-    )
-    table = FigureTable("", tuple(names.of(system, point_words(block.point)) for system in systems), groups)
+    labels = tuple(names.of(system, point_words(block.point)) for system in systems)
+    table = FigureTable("", labels, _short_groups([(block, system) for system in systems]))
     if len(list(table.lines(COLUMNS))) > 1:
         return replace(table, label_chars_max=_LABEL_CHARS_NARROW)
     return table
+
+
+def swept_table(blocks: Sequence[Block], names: SystemNames, rows_max: int) -> FigureTable:
+    """A row for each system at each point of a sweep: as `short_table`, without columns for which there is no room."""
+    rows = [(block, system) for block in blocks for system in block.systems][:rows_max]
+    labels = tuple(names.of(system, point_words(block.point)) for block, system in rows)
+    groups = _short_groups(rows)
+    table = FigureTable("", labels, groups, COLUMNS, columns_of_axes([block.point for block, _ in rows]))
+    for dropped in _DROPPED_HEADS:
+        if len(table.packed(COLUMNS)) == 1:
+            break
+        table = replace(table, groups=tuple(group for group in table.groups if dropped != group.columns[0].head))
+    return table
+
+
+_Row = tuple[Block, str]
+"""A system in one table."""
+
+
+def _short_groups(rows: Sequence[_Row]) -> tuple[ColumnGroup, ...]:
+    times = "closed loop, ms" if rows[0][0].closed_loop else "response, ms"
+
+    def figure_column(head: str, name: str) -> Column:
+        figure = FIGURES[name]
+        estimates = [compare.estimate_of(figure.of, block.usable(system)) for block, system in rows]
+        return Column(head, tuple(in_unit(middle.value if middle else None, figure.unit) for middle in estimates))
+
+    def word_group(head: str, cell: Callable[[_Row], str]) -> ColumnGroup:
+        return ColumnGroup("", columns(rows, {head: cell}, words=True))
+
+    return (
+        ColumnGroup("", (figure_column("msg/s", "msgs_per_s"),)),
+        ColumnGroup(times, (figure_column("p50", "response_ms_p50"), figure_column("p99", "response_ms_p99"))),
+        ColumnGroup("end-to-end, ms", (figure_column("p99", "end_to_end_ms_p99"),)),
+        word_group("messages", lambda row: _message_words(row[0].of(row[1]))),
+        word_group(_LIMIT_HEAD, lambda row: _limit_words(limited_by(row[0].usable(row[1])))),
+        word_group("validity", lambda row: validity_of_all(row[0].of(row[1]))),
+    )
 
 
 def _message_words(results: Sequence[MeasuredResult]) -> str:
@@ -226,7 +256,8 @@ def _advice_lines(facts: RunFacts, ended: Ending) -> Iterable[RenderableType]:
     if advice:
         yield Paragraph(f"Worth acting on{more}", "bold")
         yield from (
-            bullet(_shorten_words(_advice_words(item)), "red" if item.bad else "") for item in advice[:ADVICE_MAX]
+            bullet(_shorten_words(_advice_words(item), ADVICE_LINES_MAX), "red" if item.bad else "")
+            for item in advice[:ADVICE_MAX]
         )
     elif more and ended.end is End.GOOD:
         yield Paragraph(f"Nothing to act on{more}.")

@@ -25,7 +25,7 @@ from tidegauge.report.compare import Estimate, estimate, estimate_of
 from tidegauge.report.distributions import Within
 from tidegauge.report.effects import effects_of_blocks, effects_sentence
 from tidegauge.report.facts import RunFacts
-from tidegauge.report.tables import in_order
+from tidegauge.report.tables import in_order, short_point
 from tidegauge.statistics.figures import FIGURES, FindingFigure, Shown, figures_found
 from tidegauge.statistics.intervals import CONFIDENCE, ComparisonVerdict
 from tidegauge.store.read import StoredRun
@@ -33,6 +33,7 @@ from tidegauge.store.read import StoredRun
 ONE_EACH = "measured once each: no evidence that the order would hold again"
 ONE_LEFT = "one usable result each: no evidence that the order would hold again"
 """Where several were measured, of which the others may not be used."""
+ONE_AT_POINT = "measured once at each point: no evidence that points differ by more than chance"
 VARIANTS_SENTENCES_MAX = 2
 """Of a sweep with variants so many comparisons stand in the verdict; all of them below it."""
 POINTS_APART_MIN = 3
@@ -265,7 +266,7 @@ def _at_all_points(at_points: Mapping[str, Sequence[Finding]], compared: Sequenc
         ratios = [ratio for ratio in compared if ratio.name == figure.name]
         parts = [f"{figure.title} over {many}: {_range_words(grouped(means), question, facts, len(at_points))}"]
         once = len(findings) == len({(finding.system, point_words(finding.point)) for finding in findings})
-        parts.append(_over_points(ratios, len(at_points), facts, once=once))
+        parts += filter(None, [_over_points(ratios, len(at_points), facts, once=once)])
     answered = {(finding.system, point_words(finding.point)) for finding in findings}
     planned = [(system, at) for at in at_points for system in facts.planned(findings[0].experiment, at)]
     for state, where in (
@@ -368,9 +369,9 @@ def _how_sure(
 def _single_side_words(side: _Side, within: Sequence[Within], question: _Question, facts: RunFacts) -> str:
     if side.known.trials < 2:
         how_often = "measured once" if side.made == 1 else "one usable result"
-        return f"{how_often}, compared with nothing{_least_sure(within, facts)}"
+        return f"{how_often}: another trial may differ{_least_sure(within, facts)}"
     span = f"{question.form(side.known.low)} to {question.form(side.known.high)}"
-    return f"{span}, {side.known.span_words()}, compared with nothing"
+    return f"{span}, {side.known.span_words()}"
 
 
 def _least_sure(within: Sequence[Within], facts: RunFacts) -> str:
@@ -409,7 +410,8 @@ def _sentence_of_sweep(points: Sequence[Block], facts: RunFacts) -> str:
     once = all(len(block.of(system)) == 1 for block in points for system in block.systems)
     sure = _over_points(ratios, len(points), facts, once=once)
     if len({system for block in points for system in block.systems}) == 1:
-        sure = contests.points_clause(contests.leading_contests(facts.sweep_contests, points[0].experiment)) or sure
+        compared = contests.leading_contests(facts.sweep_contests, points[0].experiment)
+        sure = contests.points_clause(compared) or contests.too_few_clause(compared) or sure
     over = f"{question.figure} over {plural(len(points), 'point')}"
     moved = [f"{facts.names.of(sweep.system)}: {effects_sentence(sweep)}" for sweep in effects_of_blocks(points)]
     ranges = f"{over}: {_range_words(figures, question, facts, len(each))}"
@@ -450,17 +452,24 @@ def _range_words(
                 f"at {of_all(len(figures_at_points), points, 'point')}"
             )
             continue
-        first = f"{lowest} ({facts.names.where(system, at_low)}) to " if at_low != at_high else ""
-        last = f"{highest} {question.unit} ({facts.names.where(system, at_high)})"
+        first = f"{lowest} ({_short_place(system, at_low, facts)}) to " if at_low != at_high else ""
+        last = f"{highest} {question.unit} ({_short_place(system, at_high, facts)})"
         ranges.append(f"{facts.names.of(system)} {first}{last}")
     return join_with_and(ranges) or "no figure"
+
+
+def _short_place(system: str, at: str, facts: RunFacts) -> str:
+    """A point with the short names of its fields, and the form where the system has another there than elsewhere."""
+    points = {point_words(spec.point): spec.point for spec in facts.run.specs}
+    place = facts.names.where(system, at)
+    return place.replace(at, short_point(points[at])) if at in points else place
 
 
 def _over_points(ratios: Sequence[Ratio], points: int, facts: RunFacts, *, once: bool) -> str:
     """How often systems were better or worse over points. `once`: whether nothing was repeated at any point."""
     repeated = [ratio for ratio in ratios if ratio.repeated]
     if not ratios:
-        return "compared with nothing"
+        return ONE_AT_POINT if once else ""
     if not repeated:
         return f"at each point {ONE_EACH if once else ONE_LEFT}"
     counts = []

@@ -85,7 +85,7 @@ class TestReports:
         assert ended.what.startswith("End them, or use a machine that is not shared. Then run it again:")
         screen = " ".join(rendered(run_screen(run, ended, CODES[ended.end])).split())
         assert "1 INVALID" in screen
-        assert "figures may not be used, other programs took 0.90 of 2 CPUs" in screen
+        assert "the figures may not be used: other programs took 0.90 of 2 CPUs" in screen
 
     def test_a_quota_is_not_mended_by_closing_programs(self, tmp_path: Path) -> None:
         found = disturbed()

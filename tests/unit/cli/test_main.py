@@ -428,6 +428,18 @@ def test_a_plan_heads_a_swept_setting_by_its_whole_name(tmp_path: Path, capsys: 
     assert "  ms" not in head
 
 
+def test_a_plan_of_a_sweep_says_once_what_is_sent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "sweep.yaml"
+    sweep = "{systems.kafka.producer.linger.ms: [0, 10, 20]}"
+    path.write_text(f"name: s\nsystems: [kafka]\nexperiments: [{{name: latency, rate: 1k}}]\nsweep: {sweep}\n")
+    assert run_command(["run", str(path), "--dry-run"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.count("1 KiB messages; 1 topic of") == 1
+    orders = [text.index(f"- linger.ms {value}: Clients, as asked: batches to") for value in (0, 10, 20)]
+    assert orders == sorted(orders)
+    assert "in force" not in text
+
+
 def test_quick_measures_clusters_that_run_already(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
     monkeypatch.setattr("tidegauge.cli.main._run_campaign_file", lambda *given: asked.append(given) or 0)

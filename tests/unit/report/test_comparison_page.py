@@ -19,6 +19,7 @@ from tidegauge.comparison.differences import DisclosedRun
 from tidegauge.model.variant import SameWithin
 from tidegauge.report.across import ComparisonFacts
 from tidegauge.report.html.comparison import comparison_page, comparison_plots
+from tidegauge.report.layout import shown_path
 from tidegauge.report.plots.draw import drawn_like_files, file_figure
 from tidegauge.report.plots.model import Plot, data_table
 from tidegauge.store.read import load_run
@@ -114,7 +115,9 @@ def test_without_matplotlib_the_command_that_brings_it_is_named(
     assert not page.exists()
 
 
-def test_a_judgement_stands_first_and_nothing_to_compare_with_is_said(tmp_path: Path) -> None:
+def test_a_judgement_stands_first_and_nothing_to_compare_with_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     runs = tmp_path / "runs"
     for scales in (BEFORE, SLOWER):
         made(runs, blocks_of(KAFKA, *scales))
@@ -122,8 +125,10 @@ def test_a_judgement_stands_first_and_nothing_to_compare_with_is_said(tmp_path: 
     asked = ["compare", "--runs-dir", str(runs), "--html", str(page)]
     assert run_command([*asked, "--against", "last-week"]) == 0
     assert "Not decided: there is no earlier finished run" in page.read_text()
+    assert f"Written: {shown_path(page)}" in capsys.readouterr().out
     names = sorted(path.name for path in runs.iterdir() if path.is_dir() and not path.is_symlink())
     assert run_command([*asked, *names, "--regression", "5%"]) == 4
+    assert f"Written: {shown_path(page)}" in capsys.readouterr().out
     texts = page_texts(page.read_text())
     headline = next(text for text in texts if text.startswith("Regression: "))
     assert texts.count(headline) == 2

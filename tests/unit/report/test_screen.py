@@ -85,9 +85,8 @@ def test_a_busy_quick_with_every_warning_fits_one_screen(tmp_path: Path) -> None
     assert "Load: 1 KiB messages, 1 topic x 1 partition, 1 producer and 1 consumer, 5,000 in flight at most." in text
     assert "--repeat" not in text, "what can't be used is not repeated"
     last = " ".join(text[text.index("Exit code") :].split())
-    assert last.startswith(
-        "Exit code 3: In 1 of 6 trials (latency: Pulsar) figures may not be used, the load generator itself was late"
-    )
+    why = "the figures may not be used: the load generator itself was late"
+    assert last.startswith(f"Exit code 3: In 1 of 6 trials (latency: Pulsar) {why}")
     assert last.endswith("Close other programs and run it again: tidegauge quick")
 
 
@@ -144,7 +143,7 @@ def test_how_steady_single_trials_were_is_said(tmp_path: Path) -> None:
 
 def test_one_system_is_compared_with_nothing(tmp_path: Path) -> None:
     answer = sentence(stored(tmp_path, result(peak(KAFKA))))
-    assert "Kafka took 123,000 msg/s; measured once, compared with nothing" in answer
+    assert "Kafka took 123,000 msg/s; measured once: another trial may differ" in answer
 
 
 def test_latency_names_the_best_first_and_who_did_not_keep_up(tmp_path: Path) -> None:
@@ -164,7 +163,7 @@ def test_latency_names_the_best_first_and_who_did_not_keep_up(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("changes", "words", "sure"),
     [
-        ({"validity": Validity.INVALID}, "no VALID trial of Kafka", "measured once, compared with nothing"),
+        ({"validity": Validity.INVALID}, "no VALID trial of Kafka", "measured once: another trial may differ"),
         ({"validity": Validity.DOUBTFUL}, "12.5 for Kafka (DOUBTFUL)", "measured once each: no evidence"),
         ({"level": LevelFinding(4, ("x",))}, "don't compare these", "the durability levels DIFFER or are unknown"),
     ],
@@ -312,6 +311,33 @@ def test_a_sweep_is_one_sentence(tmp_path: Path) -> None:
     assert "at each point measured once each: no evidence" in answer
 
 
+def swept(partitions: int, block: int, **changes: object) -> LoadResult:
+    made = spec(KAFKA, "latency", 10 * partitions + block, block)
+    return replace(result(replace(made, point={"systems.kafka.partitions": str(partitions)})), **changes)  # type: ignore[arg-type]
+
+
+def test_a_sweep_has_a_table_with_the_validity_of_all_trials_at_each_point(tmp_path: Path) -> None:
+    bad = {"validity": Validity.INVALID, "reasons": (Reason(ReasonKind.OTHER, "it was late"),)}
+    made = [swept(n, block, **(bad if (n, block) == (2, 1) else {})) for n in range(1, 15) for block in (0, 1)]
+    text = screen(stored(tmp_path, *made))
+    assert "compared with nothing" not in text
+    (head,) = [line for line in text.splitlines() if line.startswith("partitions ")]
+    assert head.split()[-1] == "validity"
+    assert len([line for line in text.splitlines() if line.endswith(" valid")]) == 11
+    (row,) = [line for line in text.splitlines() if line.startswith("2  ")]
+    assert row.endswith("1 of 2 INVALID")
+    assert "... 2 more rows in `show`" in text
+    assert max(map(len, text.splitlines())) <= 100
+    assert len(text.splitlines()) <= LINES_MAX
+
+
+def test_of_a_sweep_it_is_said_how_sure_it_is(tmp_path: Path) -> None:
+    once = sentence(stored(tmp_path, *[swept(n, 0) for n in (1, 2)]), "latency")
+    assert "measured once at each point: no evidence that points differ by more than chance" in once
+    twice = sentence(stored(tmp_path, *[swept(n, block) for n in (1, 2) for block in (0, 1)]), "latency")
+    assert "2 not decided, since 2 blocks give no interval, but 3 would" in twice
+
+
 def test_points_are_looked_for_in_a_report_that_is_there(tmp_path: Path) -> None:
     findings = tuple(
         Finding(
@@ -396,7 +422,7 @@ def test_a_busy_machine_is_named_with_its_figures(tmp_path: Path) -> None:
         validity=Validity.INVALID, reasons=reasons_of("the generator was late"), limiting=BUSY
     )
     assert ending(stored(tmp_path, *bad)).why == (
-        "In 1 of 2 trials (latency: Kafka) figures may not be used, the generator was late. "
+        "In 1 of 2 trials (latency: Kafka) the figures may not be used: the generator was late. "
         "The machine was busy (100% of 2 CPUs: servers 0.38, everything else 1.44)."
     )
 

@@ -88,7 +88,7 @@ CLAIMS = (
     Claim("{} INVALID and left out", "a trial INVALID", "calm"),
     Claim("Changes were looked for in {} series.", "calm", "few runs"),
     Claim("None of these runs has a trial with a figure.", "nothing", "few runs"),
-    Claim("Not shown, since only one run asked it: {}", "one run", "few runs"),
+    Claim("{} of which only one run has figures {} left out ", "one run", "few runs"),
     Claim("Without a measured trial: {}.", "nothing", "few runs"),
     Claim("{} No change was found.", "calm", "a change"),
     Claim("{} of {}: {} {} in the first, {} {} in the last.", "calm", "nothing"),

@@ -132,7 +132,7 @@ class TestKafka:
     def test_copies_that_were_not_asked_for_are_named(self) -> None:
         settings = [*changed(KAFKA_SYNCED, "min.insync.replicas", "2"), Setting("producer", "acks", "all")]
         (problem,) = kafka.derive_level(settings, LevelChoice(3), 3).problems
-        assert "level 1 (more durable) is in force: topic tg-1: acks=all, min.insync.replicas=2" in problem
+        assert "the settings give level 1 (more durable): topic tg-1: acks=all, min.insync.replicas=2" in problem
 
     def test_settings_by_level(self) -> None:
         assert kafka.topic_settings(LevelChoice(3)) == {"flush.messages": "1", "flush.ms": "0"}
@@ -196,7 +196,7 @@ class TestPulsar:
         several.append(Setting("broker 1", "managedLedgerDefaultWriteQuorum", "3"))
         unsynced = [Setting(f"bookie {number}", "journalSyncData", "false") for number in (1, 2, 3)]
         (problem,) = pulsar.derive_level([*several, *unsynced], LevelChoice(2), 3).problems
-        assert problem.endswith("level 4 (less durable) is in force: broker 1: managedLedgerDefaultAckQuorum=1")
+        assert problem.endswith("the settings give level 4 (less durable): broker 1: managedLedgerDefaultAckQuorum=1")
         synced = changed([*several, *unsynced], "journalSyncData", "true")
         both = pulsar.derive_level(changed(synced, "managedLedgerDefaultAckQuorum", "2"), LevelChoice(4), 3)
         assert both.problems[0].endswith(": journalSyncData=true; broker 1: managedLedgerDefaultAckQuorum=2")

@@ -484,7 +484,10 @@ def _order_unsaid(measured: Sequence[TrialResult]) -> str:
     if min(times) > 1:
         return f"Repeated within one run: another day, machine or load may not give {subject}."
     if max(times) > 1:
-        return f"Not all was repeated, and that within one run: another trial, day or machine may not give {subject}."
+        return (
+            "Some of these were measured once only, and all within one run: another trial, day or machine may not give "
+            f"{subject}."
+        )
     length = duration(max(result.measured_s for result in measured))
     if all(result.spec.exploratory for result in measured):
         return f"Found once, in trials of at most {length}: another hour or machine may not give {subject}."
