@@ -244,14 +244,6 @@ def points_clause(compared: Sequence[Contest]) -> str:
     return f"against {contest.axis}={contest.baseline.label}: {words}"
 
 
-def too_few_clause(compared: Iterable[Contest]) -> str:
-    """That points of a sweep were repeated too few times to tell them apart; "" where any were often enough."""
-    blocks = max(
-        (each.contrast.blocks for contest in compared for each in contest.against_first if each.contrast), default=0
-    )
-    return f"of what differs between points {too_few_words(blocks)}" if 1 < blocks < BLOCKS_MIN else ""
-
-
 def leading_contests(contests: Iterable[Contest], experiment: str) -> list[Contest]:
     """Those that an experiment is summed up by."""
     return [contest for contest in contests if contest.lead and contest.experiment == experiment]

@@ -411,7 +411,7 @@ def _sentence_of_sweep(points: Sequence[Block], facts: RunFacts) -> str:
     sure = _over_points(ratios, len(points), facts, once=once)
     if len({system for block in points for system in block.systems}) == 1:
         compared = contests.leading_contests(facts.sweep_contests, points[0].experiment)
-        sure = contests.points_clause(compared) or contests.too_few_clause(compared) or sure
+        sure = contests.points_clause(compared) or sure
     over = f"{question.figure} over {plural(len(points), 'point')}"
     moved = [f"{facts.names.of(sweep.system)}: {effects_sentence(sweep)}" for sweep in effects_of_blocks(points)]
     ranges = f"{over}: {_range_words(figures, question, facts, len(each))}"

@@ -1149,7 +1149,7 @@ PAGE_CLAIMS = [
     Claim("Geometric means over the usable trials of each experiment.", "index of a run", "index of none"),
     Claim("{} Left and right arrows read the points", "page of a load", "page of cuts"),
     Claim("{} rows in between are left out", "page of ten minutes", "page of a load"),
-    Claim("In columns of systems: {}.", "page of a load", "page of cuts"),
+    Claim("The figures are: {}.", "page of a load", "page of cuts"),
     Claim("Each of {} points", "page of a long search", "page of a load"),
     Claim("No trial has finished, so no level was found.", "page of nothing", "page of a load"),
     Claim("What this does not say", "page of a load", "page of nothing"),
@@ -1197,6 +1197,8 @@ LABELS = (
     "{} more experiment{}",
     "Every trial, the discarded ones too. An INVALID trial is neither",
     "This page needs JavaScript; without it, the terminal shows",
+    "Back to the newest trial",
+    "The name of a trial that has ended shows its seconds",
 )
 
 
@@ -1256,6 +1258,8 @@ SCENES |= {
     "variants at two levels": lambda: _variants_with("level", LevelFinding(4, ("acks",))),
     "variants at an unknown level": lambda: _variants_with("level", LevelFinding(None, ("acks",))),
     "variants at two rates": lambda: _variants_with("offered_msgs_per_s", 30_000.0),
+    "a variant is DOUBTFUL": lambda: _variants_with("validity", Validity.DOUBTFUL),
+    "variants of unequal blocks": lambda: _variants({**_APART, "linger-20": _APART["linger-20"][:2]}),
     "a variant is INVALID": lambda: _variants_with("validity", Validity.INVALID),
     "all variants are INVALID": lambda: _variants(_APART, validity=Validity.INVALID),
     "a variant does not keep up": lambda: _variants_with("warnings", (Reason(ReasonKind.NOT_KEPT_UP, "less"),)),
@@ -1268,13 +1272,17 @@ SCENES |= {
 }
 CLAIMS += [
     Claim("{} have the same settings (A/A)", "variants alike", "variants"),
-    Claim("at least {} needed", "variants twice", "variants"),
+    Claim("{} {} no interval, but {} would", "variants twice", "variants"),
+    Claim("Figures are geometric means over blocks", "variants", "one trial each"),
+    Claim(", over the blocks that both have", "variants of unequal blocks", "variants"),
+    Claim(" Hollow: some of its trials are DOUBTFUL.", "a variant is DOUBTFUL", "variants"),
+    Claim(" Hollow: one of the two has DOUBTFUL trials.", "a variant is DOUBTFUL", "variants"),
     Claim("the difference is within the steps in which the figure", "variants that were searched", "variants"),
     Claim("more than {} repeats would be needed", "variants far from decided", "variants twice"),
     Claim("no figure that may be used", "all variants are INVALID", "variants"),
     Claim("Over {}; the {} intervals against {} hold together", "three variants", "variants"),
     Claim("Over {}; intervals of {}.", "variants", "variants twice"),
-    Claim("Over {}; an interval takes {}, so the range is shown.", "variants twice", "variants"),
+    Claim("Over {}; {}, so the range of the blocks is shown", "variants twice", "variants"),
     Claim("The same: the whole interval lies {}.", "variants", "one trial each"),
     Claim("Points of the sweep compared, each value", "points of a short sweep", "variants"),
     Claim("... and {} more in the report and in --json", "points of a long sweep", "points of a short sweep"),
