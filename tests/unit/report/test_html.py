@@ -532,7 +532,7 @@ class TestIndex:
         assert float(rate[1]) > 0
         assert times == [("", "")] * 3, "times of a closed loop hide waiting"
         page = index_page([row])
-        assert f'<td data-sort="{rate[1]}">{rate[0]}</td>' in page
+        assert f'<td class="number" data-sort="{rate[1]}">{rate[0]}</td>' in page
         assert "response p99, ms" in page
 
     def test_one_run_is_no_runs(self, sample: Path) -> None:
