@@ -82,7 +82,7 @@ def order_through(servers: Ready, connection: dict[str, str], kind: Subscription
     workload = Workload(payload=Payload(message_bytes=200), subscription_type=kind)
     return order_on(
         servers.deployment, servers.system, servers.choice, connection=connection, topic_names=("flipped",),
-        workload=workload, msgs_per_s=MSGS_PER_S, trial_id=7,
+        workload=workload, msgs_per_s=MSGS_PER_S, trial_number=7,
     )  # fmt: skip
 
 

@@ -187,7 +187,7 @@ def test_an_entry_that_a_bookie_can_not_read_any_more_is_not_known_and_what_foll
         client = ClientSettings(receive_queue_messages=10)
         order = order_on(
             servers.deployment, servers.system, servers.choice, topic_names=("flipped",), topic_settings={},
-            workload=Workload(payload=Payload(message_bytes=200), client=client), msgs_per_s=MSGS_PER_S, trial_id=7,
+            workload=Workload(payload=Payload(message_bytes=200), client=client), msgs_per_s=MSGS_PER_S, trial_number=7,
         )  # fmt: skip
         worker.prepare(order)
         worker.start()
@@ -269,7 +269,7 @@ def delete_under_late_consumer(
     client = ClientSettings(receive_queue_messages=10)
     order = order_on(
         servers.deployment, servers.system, servers.choice, topic_names=("deleted",), topic_settings=settings,
-        workload=Workload(payload=Payload(message_bytes=200), client=client), msgs_per_s=MSGS_PER_S, trial_id=7,
+        workload=Workload(payload=Payload(message_bytes=200), client=client), msgs_per_s=MSGS_PER_S, trial_number=7,
     )  # fmt: skip
     worker.prepare(order)
     worker.start()
@@ -384,7 +384,7 @@ def test_of_a_topic_of_others_it_is_known_what_is_late_and_once_they_deleted_it_
         order = order_on(
             servers.deployment, servers.system, servers.choice, topic_names=("deleted",), topic_settings={},
             workload=Workload(payload=Payload(message_bytes=200), client=client, existing_topics=("deleted",)),
-            msgs_per_s=MSGS_PER_S, trial_id=8,
+            msgs_per_s=MSGS_PER_S, trial_number=8,
         )  # fmt: skip
         worker.prepare(order)
         worker.start()
@@ -425,7 +425,7 @@ def order_of_three_queues(servers: Ready, settings: dict[str, str], *, existing:
     workload = Workload(payload=Payload(message_bytes=200), partitions=3)
     order = order_on(
         servers.deployment, servers.system, servers.choice, topic_names=("deleted",), topic_settings=settings,
-        workload=workload, msgs_per_s=MSGS_PER_S, trial_id=7,
+        workload=workload, msgs_per_s=MSGS_PER_S, trial_number=7,
     )  # fmt: skip
     if not existing:
         return order

@@ -82,7 +82,7 @@ def level_1(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
 def load(pulsar: Ready, topic: str) -> list[Setting]:
     """Produce and consume on a new topic, check every message, and return the settings read back meanwhile."""
     workload = Workload(partitions=PARTITIONS, producers=2, subscriptions=2, consumers=2, payload=Payload(1024))
-    own = {"topic_names": (topic,), "topic_settings": {}, "acks": "all", "trial_id": len(topic)}
+    own = {"topic_names": (topic,), "topic_settings": {}, "acks": "all", "trial_number": len(topic)}
     order = order_on(pulsar.deployment, pulsar.system, pulsar.choice, NODES, workload=workload, **own)
     pulsar.worker.prepare(order)
     pulsar.worker.start()

@@ -32,7 +32,7 @@ PARTITIONS = 6
 
 def order_for(rabbit: Ready, topic: str, choice: LevelChoice) -> LoadOrder:
     workload = Workload(partitions=PARTITIONS, producers=2, subscriptions=2, consumers=2, payload=Payload(1024))
-    own = {"topic_names": (topic,), "acks": "all", "trial_id": len(topic)}
+    own = {"topic_names": (topic,), "acks": "all", "trial_number": len(topic)}
     return order_on(rabbit.deployment, rabbit.system, choice, NODES, workload=workload, **own)
 
 

@@ -50,7 +50,7 @@ def loaded(running: Cluster, directory: Path) -> LoadOrder:
         topic_names=("copied",),
         workload=LOAD,
         msgs_per_s=800.0,
-        trial_id=4712,
+        trial_number=4712,
         subscriptions_start_paused=1,
         history_directory=str(directory),
         outcome_timeout_s=20.0,

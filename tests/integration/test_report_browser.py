@@ -219,7 +219,7 @@ def test_figures_of_runs_are_sorted_and_chosen_by_clicking(seen: Seen, runs: Pat
     shown = "all => all.filter(one => !one.parentNode.hidden).map(one => one.textContent)"
 
     def rates() -> list[str]:
-        return page.eval_on_selector_all("table.figures tbody td:nth-child(4)", shown)  # type: ignore[no-any-return]
+        return page.eval_on_selector_all("table.figures tbody td:nth-child(5)", shown)  # type: ignore[no-any-return]
 
     page.get_by_role("button", name="rate, msg/s").click()
     assert rates() == ["9", "20", "1,000", ""]

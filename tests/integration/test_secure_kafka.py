@@ -40,6 +40,10 @@ def test_wrong_credentials(broker: Broker) -> None:
     assert "this listener wants auth.method" in refusal(broker.on("SASL"))
 
 
+def test_a_controllers_port_is_called_one(broker: Broker) -> None:
+    assert "A KRaft controller listens at this port" in broker.secured.refusal(broker.on("CONTROLLER"))
+
+
 def test_the_servers_certificate(broker: Broker, tmp_path: Path) -> None:
     refusal, other = broker.secured.refusal, make_authority(tmp_path)
     assert "the server's certificate has expired" in refusal(broker.tls("EXPIRED"))

@@ -231,8 +231,8 @@ def test_a_validity_looks_like_what_it_is_and_none_like_none(
     live = Live(seen)
     (trial,) = states["measure"]["trials"]
     live.texts({**states["measure"], "trials": [{**trial, "validity": validity}]})
-    cell = live.page.locator("#trials td").last
-    assert (cell.text_content(), cell.get_attribute("class")) == (words, style)
+    cell = live.page.locator("#trials td").first
+    assert (cell.text_content(), cell.get_attribute("class")) == (words, f"{style} kept".strip())
 
 
 def test_why_a_trial_failed_stands_with_its_status(seen: Seen, states: Mapping[str, State]) -> None:
@@ -241,11 +241,11 @@ def test_why_a_trial_failed_stands_with_its_status(seen: Seen, states: Mapping[s
     failed = {**trial, "status": "failed", "validity": "", "reason": "kafka-1 ended"}
     live.texts({**states["ended"], "trials": [trial, failed]})
     rows = live.page.locator("#trials tr")
-    assert [rows.nth(number).locator("td").nth(1).text_content() for number in (0, 1)] == [
+    assert [rows.nth(number).locator("td").nth(2).text_content() for number in (0, 1)] == [
         "finished",
         "failed: kafka-1 ended",
     ]
-    assert rows.nth(0).locator("td").last.text_content() == "DOUBTFUL"
+    assert rows.nth(0).locator("td").first.text_content() == "DOUBTFUL"
 
 
 def test_each_chart_shows_the_figure_of_its_title(seen: Seen, states: Mapping[str, State]) -> None:

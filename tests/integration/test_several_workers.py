@@ -170,7 +170,7 @@ def eject_all(worker: LoadWorker, order: LoadOrder) -> TotalFigures:
 
 @pytest.mark.slow
 def test_faults_are_counted_exactly_while_consumers_leave_and_join(address: str, workers: WorkerGroup) -> None:
-    totals = eject_all(workers, load(address, EJECTING, trial_id=4713))
+    totals = eject_all(workers, load(address, EJECTING, trial_number=4713))
     within = sum(part.totals.subscriptions[0].duplicated for part in totals.workers)
     # The rest is known from the sets only: one worker's consumer had received it, then that of another did.
     assert PRODUCERS * 3 <= within < totals.subscriptions[0].duplicated
@@ -180,13 +180,13 @@ def test_one_worker_counts_the_same_while_consumers_leave_and_join(
     address: str, host: LocalHost, tmp_path: Path
 ) -> None:
     worker = start_workers(host, "null", tmp_path)
-    eject_all(worker, load(address, EJECTING, trial_id=4714))
+    eject_all(worker, load(address, EJECTING, trial_number=4714))
     worker.close()
 
 
 def test_one_worker_counts_the_same(address: str, host: LocalHost, tmp_path: Path) -> None:
     worker = start_workers(host, "null", tmp_path)
-    check_faults(run_trial(worker, load(address, trial_id=4712), measure_s=2.0))
+    check_faults(run_trial(worker, load(address, trial_number=4712), measure_s=2.0))
     worker.close()
 
 
@@ -196,7 +196,7 @@ def assert_next_trial_runs(address: str, host: LocalHost, logs: Path, workers: L
     On topics of its own, as any next trial: a busy server reads for a while yet what those that are gone had sent.
     """
     found = workers or start_workers(host, "null", logs, count=3)
-    order = load(address, trial_id=4715, topic_names=("next-0", "next-1"))
+    order = load(address, trial_number=4715, topic_names=("next-0", "next-1"))
     check_faults(run_trial(found, order, measure_s=1.0))
     if workers is None:
         found.close()

@@ -57,7 +57,7 @@ class Watched:
         """Look at it on behalf of a level; the topic's settings are those of the level it was started at by default."""
         here = self.ready
         own: dict[str, Any] = {} if topic_settings is None else {"topic_settings": topic_settings}
-        own |= {"topic_names": (topic,), "msgs_per_s": 100.0, "trial_id": 1}
+        own |= {"topic_names": (topic,), "msgs_per_s": 100.0, "trial_number": 1}
         order = order_on(here.deployment, here.system, here.choice, **own)
         self.kept = Kept()
         resources = SimpleNamespace(host=here.host)

@@ -48,7 +48,7 @@ def live_system(name: str, directory: Path, level: int, workload: Workload, msgs
         try:
             worker = start_worker(host, system.driver, logs)
             await_ready(deployment, worker, system.driver)
-            known = {"topic_names": ("known-answers",), "trial_id": 4711}
+            known = {"topic_names": ("known-answers",), "trial_number": 4711}
             order = order_on(deployment, system, choice, workload=workload, msgs_per_s=msgs_per_s, **known)
             yield Live(host, deployment, worker, order)
             worker.close()
