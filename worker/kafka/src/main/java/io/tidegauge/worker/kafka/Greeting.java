@@ -7,6 +7,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 
 /**
@@ -23,7 +24,11 @@ record Greeting(boolean authenticates) implements Reach.Greeting {
   @Override
   public void exchange(InputStream in, OutputStream out) throws IOException, AccessException {
     DataInputStream answers = new DataInputStream(in);
-    ask(API_VERSIONS, (short) 0, new byte[0], answers, out);
+    ByteBuffer versions = ask(API_VERSIONS, (short) 0, new byte[0], answers, out);
+    if (isOfController(versions)) {
+      throw new AccessException(
+          "A KRaft controller listens at this port: give the address of a broker's listener", null);
+    }
     if (authenticates) {
       return;
     }
@@ -35,8 +40,30 @@ record Greeting(boolean authenticates) implements Reach.Greeting {
     }
   }
 
-  /** Sends a request (header version 1, without a client id) and skips its answer. */
-  private static void ask(
+  /**
+   * Whether an answer to ApiVersions (version 0: number of the request, error, then key, least and
+   * greatest version of each request that is understood) lacks what every broker's listener has.
+   */
+  private static boolean isOfController(ByteBuffer versions) throws IOException {
+    try {
+      versions.getInt();
+      if (versions.getShort() != 0) {
+        return false;
+      }
+      for (int left = versions.getInt(); left > 0; left--) {
+        if (versions.getShort() == METADATA) {
+          return false;
+        }
+        versions.getInt();
+      }
+      return true;
+    } catch (BufferUnderflowException e) {
+      throw new IOException("the answer is not of Kafka's protocol", e);
+    }
+  }
+
+  /** Sends a request (header version 1, without a client id) and returns its answer. */
+  private static ByteBuffer ask(
       short api, short version, byte[] body, DataInputStream answers, OutputStream out)
       throws IOException {
     int bytes = 10 + body.length;
@@ -48,6 +75,8 @@ record Greeting(boolean authenticates) implements Reach.Greeting {
     if (length < 4 || length > ANSWER_BYTES_MAX) {
       throw new IOException("the answer is not of Kafka's protocol");
     }
-    answers.skipNBytes(length);
+    byte[] answer = new byte[length];
+    answers.readFully(answer);
+    return ByteBuffer.wrap(answer);
   }
 }
