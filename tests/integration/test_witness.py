@@ -43,7 +43,7 @@ class Kept:
 
     evidence: Mapping[str, object] = field(default_factory=dict)
 
-    def witness(self, finding: SyncFinding, evidence: Mapping[str, object]) -> None:
+    def write_witness(self, finding: SyncFinding, evidence: Mapping[str, object]) -> None:
         self.evidence = evidence
 
 

@@ -48,7 +48,7 @@ class Cluster:
             topic_names=tuple(topics),
             workload=Workload(topics=len(topics), partitions=partitions),
             msgs_per_s=100.0,
-            trial_id=len(topics[0]),
+            trial_number=len(topics[0]),
             **({} if settings is None else {"topic_settings": settings}),
         )
         self.worker.prepare(order)

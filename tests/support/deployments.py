@@ -52,7 +52,7 @@ class Ready:
             topic_settings=topic_settings,
             workload=Workload(payload=Payload(message_bytes=200)),
             msgs_per_s=MSGS_PER_S,
-            trial_id=len(topic),
+            trial_number=len(topic),
         )
 
     def load(self, topic: str, topic_settings: Mapping[str, str]) -> int:

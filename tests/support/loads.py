@@ -28,7 +28,7 @@ def order_for(
         topic_names=workload.existing_topics or tuple(f"{name}-{index}" for index in range(workload.topics)),
         workload=workload,
         msgs_per_s=msgs_per_s,
-        trial_id=abs(hash((name, time.time_ns()))) >> 2,
+        trial_number=abs(hash((name, time.time_ns()))) >> 2,
         consumers_start_paused=not workload.producers,
         schedule=schedule,
     )
