@@ -171,7 +171,7 @@ def refuse(*_: Any) -> Any:
 PROCEDURES: dict[str, Scene] = {
     "an attestation": carried_out(lambda stage: stage.run(NONE, all_at())),
     "an attestation whose servers do not start": carried_out(
-        lambda stage: stage.run(NONE, all_at()), tidegauge__campaign__run__session__start_servers=refuse
+        lambda stage: stage.run(NONE, all_at()), tidegauge__campaign__run__running_trial__start_servers=refuse
     ),
     "an attestation that goes on": carried_out(
         lambda stage: stage.run(NONE, all_at(), all_at(number=3), before=outcome_before(stage))

@@ -114,7 +114,9 @@ def test_the_best_form_is_taken_unless_one_is_named() -> None:
 
 
 def test_an_unknown_form_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UserError, match="no form 'bypas' of level 4; it has journal, bypass"):
+    with pytest.raises(
+        UserError, match=r"no form 'bypas' of level 4 \(did you mean 'bypass'\?\); it has journal, bypass"
+    ):
         plan(durability=LevelChoice(4, "bypas"))
 
 

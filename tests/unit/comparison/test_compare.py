@@ -90,7 +90,7 @@ def test_two_runs_are_judged_by_the_margin_that_is_asked_for(runs: Path, capsys:
     first = made(runs, blocks_of("kafka@4.3.1", *BEFORE))
     second = made(runs, blocks_of("kafka@4.3.1", *(1.1 * scale for scale in BEFORE)))
     wide = said(capsys, first, second, "--same-within", "2ms")
-    assert "response p99: 1.10x [1.07, 1.13], +0.782 ms [+0.551, +1.01] (8.60 against 7.81 ms" in wide
+    assert "response p99: 1.10x [1.07, 1.13], +0.781 ms [+0.552, +1.01] (8.60 against 7.81 ms" in wide
     assert "the same within 2 ms" in wide
     assert "'the same' where that lies within 2 ms" in wide
     assert "5 blocks, not paired): worse" in said(capsys, first, second, "--same-within", "3%")

@@ -13,6 +13,7 @@ import yaml
 
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.cli.main import run_command
+from tidegauge.cli.output import EXIT_FAILED
 from tidegauge.live.exporter import GAUGES, WORKER_GAUGES
 from tidegauge.systems import registry
 
@@ -59,8 +60,11 @@ def test_the_campaign_measures_the_broker_beside_it(capsys: pytest.CaptureFixtur
     assert f"PLAINTEXT://{host}:{port}" == SERVICES[host]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
     command = SERVICES["tidegauge"]["command"]
     assert sources_and_targets("tidegauge")["./campaign.yaml"] == command[1]
-    assert run_command([command[0], str(path), *command[2:], "--dry-run"]) == 0
-    assert "2 trials" in capsys.readouterr().out
+    # Its name is known beside it only.
+    assert run_command([command[0], str(path), *command[2:], "--dry-run"]) == EXIT_FAILED
+    shown = capsys.readouterr().out
+    assert "Not reached: " in shown
+    assert "2 trials" in shown
 
 
 def test_prometheus_reaches_the_endpoint_on_loopback_and_grafana_prometheus() -> None:

@@ -330,7 +330,7 @@ def test_a_dry_run_shows_points_in_columns_and_distinguishes_workloads(capsys: p
     row = next(line.split() for line in shown.splitlines() if line.startswith("0001  max-throughput"))
     assert row[:3] == ["0001", "max-throughput", "kafka@4.3.1"]
     assert row[3] in ("1KiB", "10KiB", "100KiB", "1MiB")
-    assert all(f"batch-size {size}: 1 KiB messages" in shown for size in ("1KiB", "10KiB", "100KiB", "1MiB"))
+    assert all(f"batch-size {size}: Clients, as asked: " in shown for size in ("1KiB", "10KiB", "100KiB", "1MiB"))
     assert max(map(len, shown.splitlines())) <= 100
 
 

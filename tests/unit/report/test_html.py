@@ -229,8 +229,8 @@ def test_every_plot_has_a_title_words_points_and_a_table(page: str) -> None:
 
 
 def test_units_stand_with_the_figures_of_a_picture(page: str) -> None:
-    assert page.count("In columns of systems: ") == page.count("<figure")
-    assert "In columns of systems: response p99, ms." in page
+    assert page.count("The figures are: ") == page.count("<figure")
+    assert "The figures are: response p99, ms." in page
     assert "cores, all server processes together" not in page, "nobody looked"
 
 

@@ -27,7 +27,7 @@ kafka@4.3.1 1              6,667     6,660     5,001     1.20  7.80   0.078  0.4
 kafka@4.3.1 2              6,667     6,660     5,002     1.20  7.80    1.56   8.82
 kafka@4.3.1 3              6,667     6,660     5,003     1.20  7.80   0.078  0.441
 
-                         used, s --   after the first, ms
+                         used, s      after the first, ms
 system, load generator    CPU    GC        started  ended
 kafka@4.3.1 1            4.20  0.05              0    1.4
 kafka@4.3.1 2            4.20  0.05              3      0

@@ -16,7 +16,7 @@ from tidegauge.store.hlog import each_interval
 from tidegauge.store.seconds import WORKER_COLUMNS, WORKER_KINDS, WORKERS, worker_rows_of
 from tidegauge.store.tables import read_table
 
-REFERENCE = (Path(__file__).resolve().parents[3] / "docs/reference.md").read_text()
+COLUMNS = (Path(__file__).resolve().parents[3] / "docs/tables/columns.md").read_text()
 
 
 def trial_of(tmp_path: Path) -> store.TrialStore:
@@ -104,5 +104,5 @@ def test_rows_of_the_newest_second_are_read_while_it_goes(tmp_path: Path) -> Non
 
 
 def test_the_table_is_documented() -> None:
-    (sentence,) = re.findall(r"`workers\.parquet`.*?\n\n", REFERENCE, re.DOTALL)[-1:]
+    (sentence,) = re.findall(r"^### workers\.parquet\n\n.*?\n\n", COLUMNS, re.DOTALL | re.MULTILINE)
     assert [name for name in WORKER_COLUMNS if f"`{name}`" not in sentence] == []
