@@ -60,7 +60,6 @@ final class KafkaSettings {
     Map<String, Object> facts = new TreeMap<>();
     switch (key.type) {
       case BOOLEAN, SHORT, INT, LONG, DOUBLE -> facts.put("type", key.type.name().toLowerCase(Locale.ROOT));
-      case PASSWORD -> facts.put("secret", true);
       default -> {}
     }
     Validator validator = key.validator;

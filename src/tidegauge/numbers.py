@@ -53,6 +53,13 @@ def precise(value: float | None) -> str:
     return f"{value:.3g}" if value is not None and value < 0.1 else short(value)
 
 
+def bounds_in_words(least: float | None, most: float | None) -> str:
+    """What follows "a number" where it has bounds: " of at least 1", " of at most 9", " from 1 to 9", or nothing."""
+    if least is None:
+        return "" if most is None else f" of at most {most}"
+    return f" of at least {least}" if most is None else f" from {least} to {most}"
+
+
 _SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 

@@ -10,6 +10,7 @@ from typer.exceptions import TyperException
 
 from tidegauge.config.source import requirement_in_words
 from tidegauge.errors import UserError, did_you_mean
+from tidegauge.numbers import bounds_in_words
 
 
 def error_of_usage(error: TyperException) -> UserError:
@@ -46,8 +47,4 @@ def _requirement_of(option: Any, detail: Any) -> str:
     number = {int: "a whole number", float: "a number"}.get(kind)
     if number is None:
         return requirement_in_words(detail)
-    if least is None or most is None:
-        within = f" of at least {least}" if least is not None else f" of at most {most}" if most is not None else ""
-    else:
-        within = f" from {least} to {most}"
-    return f"must be {number}{within}"
+    return f"must be {number}{bounds_in_words(least, most)}"

@@ -11,10 +11,12 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tidegauge.errors import did_you_mean
+from tidegauge.numbers import bounds_in_words
 
 PRODUCER, CONSUMER = "producer", "consumer"
 SET_HERE = "it is set by Tidegauge"
@@ -33,7 +35,6 @@ class ClientSetting:
         allowed: the values that there are, if they can be listed; one that ends with ":" only begins so.
         any_case: whether their letters may be large or small.
         least, most: bounds of a number.
-        secret: whether the library takes its value for one.
     """
 
     type: str = ""
@@ -41,7 +42,6 @@ class ClientSetting:
     any_case: bool = False
     least: float | None = None
     most: float | None = None
-    secret: bool = False
 
     def problem_of(self, value: str) -> str:
         """Why it can't have this value, with what it can have; "" if it can. Pure."""
@@ -57,11 +57,11 @@ class ClientSetting:
             whole = int(text) if re.fullmatch(r"[+-]?[0-9]{1,40}", text) else None
             fits = whole is not None and _lies_between(whole, self.least, self.most) and -end <= whole < end
             most = end - 1 if whole is not None and whole >= end and self.most is None else self.most
-            return "" if fits else f"must be a whole number{_bounds_in_words(self.least, most)}"
+            return "" if fits else f"must be a whole number{bounds_in_words(self.least, most)}"
         if self.type == "double":
             number = float(text) if re.fullmatch(r"[+-]?[0-9.]{1,40}([eE][+-]?[0-9]{1,3})?", text) else math.nan
             fits = math.isfinite(number) and _lies_between(number, self.least, self.most)
-            return "" if fits else f"must be a number{_bounds_in_words(self.least, self.most)}"
+            return "" if fits else f"must be a number{bounds_in_words(self.least, self.most)}"
         return ""
 
     def _problem_of_word(self, text: str) -> str:
@@ -74,12 +74,6 @@ class ClientSetting:
 
 def _lies_between(number: float, least: float | None, most: float | None) -> bool:
     return (least is None or number >= least) and (most is None or number <= most)
-
-
-def _bounds_in_words(least: float | None, most: float | None) -> str:
-    if least is None:
-        return "" if most is None else f" of at most {most}"
-    return f" of at least {least}" if most is None else f" from {least} to {most}"
 
 
 @dataclass(frozen=True)
@@ -131,8 +125,9 @@ class ClientSettingRules:
         return replace(self, reserved={**self.reserved, role: more})
 
 
+@cache
 def read_client_settings(path: Path) -> tuple[ClientSettingRules, Mapping[str, Any]]:
-    """What a file that the script wrote says, as settings and as it stands there."""
+    """What a file that the script wrote says, as settings and as it stands there. It is read once."""
     content = json.loads(path.read_text(encoding="utf-8"))
     settings = ClientSettingRules(
         {role: _settings_of(content[role]) for role in (PRODUCER, CONSUMER)},
@@ -150,7 +145,6 @@ def _settings_of(facts_by_name: Mapping[str, Mapping[str, Any]]) -> dict[str, Cl
             facts.get("any case", False),
             facts.get("least"),
             facts.get("most"),
-            facts.get("secret", False),
         )
         for name, facts in facts_by_name.items()
     }

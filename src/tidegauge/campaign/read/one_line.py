@@ -34,6 +34,7 @@ from tidegauge.experiments.procedure import TrialOptions
 from tidegauge.fairness import Case
 from tidegauge.model.level import AS_FOUND
 from tidegauge.numbers import plural
+from tidegauge.plain import grouped
 from tidegauge.systems.api import System
 from tidegauge.systems.attach import DEFAULT_LABEL, AddressKey, AttachRules, join_addresses, split_text
 from tidegauge.systems.registry import all_systems, unknown_system
@@ -431,11 +432,9 @@ def _keys_meant(composed: Composed, key: str, allowed: Sequence[str]) -> list[st
     head, _, rest = key.partition(".")
     if rest and (mapping := nearest_names(head, SYSTEM_MAPPINGS, 1)):
         return [f"{mapping[0]}.{rest}"]
-    settings = composed.system.client_settings(Case(composed.system.default_version, 1, AS_FOUND))
     of_clients: dict[str, list[str]] = {}
-    for role in settings.by_role if settings else ():
-        for name in settings.names_of(role) if settings else ():
-            of_clients.setdefault(name, []).append(f"{role}.{name}")
+    if settings := composed.system.client_settings(Case(composed.system.default_version, 1, AS_FOUND)):
+        of_clients = grouped((name, f"{role}.{name}") for role in settings.by_role for name in settings.names_of(role))
     nearest = [key] if key in of_clients else nearest_names(key, [*allowed, *of_clients], 1)
     meant = [one for name in nearest for one in of_clients.get(name, [name])]
     return list(dict.fromkeys([*meant, *filter(None, [key_called_elsewhere(key, allowed)])]))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 from tidegauge.fairness import Case
 from tidegauge.model.workload import SubscriptionType
@@ -16,14 +13,9 @@ NO_TRANSACTIONS = "it begins transactions, and none are measured"
 NO_SHARE_GROUPS = "it is none of share groups, which 'subscription-type: shared' asks for"
 
 
-@cache
-def _settings_of_library() -> tuple[ClientSettingRules, Mapping[str, Any]]:
-    return read_client_settings(FILE)
-
-
 def client_settings(case: Case) -> ClientSettingRules:
     """See `System.client_settings`. Servers of every version are measured with one client."""
-    settings, content = _settings_of_library()
+    settings, content = read_client_settings(FILE)
     settings = settings.with_reserved(PRODUCER, ("transactional.id",), NO_TRANSACTIONS)
     if case.workload.subscription_type is SubscriptionType.SHARED:
         settings = settings.with_reserved(CONSUMER, content["not of share groups"], NO_SHARE_GROUPS)

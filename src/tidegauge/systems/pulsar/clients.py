@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 from tidegauge.fairness import Case
@@ -11,12 +10,7 @@ from tidegauge.systems.client_settings import ClientSettingRules, read_client_se
 FILE = Path(__file__).with_name("client_settings.json")
 
 
-@cache
-def _settings_of_library() -> ClientSettingRules:
-    settings, _ = read_client_settings(FILE)
-    return settings
-
-
 def client_settings(case: Case) -> ClientSettingRules:
     """See `System.client_settings`. Servers of every version are measured with one client."""
-    return _settings_of_library()
+    settings, _ = read_client_settings(FILE)
+    return settings
