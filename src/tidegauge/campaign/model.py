@@ -70,7 +70,7 @@ class WorkerChoice:
         heap_mb, direct_memory_mb: memory of its JVM, MiB, as the user wants it; 0 = what the load needs
             (`worker_memory`).
         precision: share of a CPU, 0 to 1, that each load thread may spin away to send when messages are due.
-        grain_ns: messages that are due within so much time are sent together; None = as the host's CPUs suggest.
+        grain_ns: half of the messages may be so late, to be sent together; None = as the host's CPUs suggest.
         count: workers that carry out each trial together. Memory is that of each.
         hosts: of a fleet, that the workers are on, the same number on each; 0 = on this host.
     """

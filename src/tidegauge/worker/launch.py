@@ -38,7 +38,7 @@ class WorkerOptions:
 
     Attributes:
         spin_share_max: of a CPU, 0 to 1, that each load thread may spin away to send when messages are due.
-        grain_ns: messages that are due within so much time are sent together; None = as the worker does by itself.
+        grain_ns: half of the messages may be so late, to be sent together; None = as the worker does by itself.
         archives: where it finds, or leaves, what JVMs learnt about its code; None = it learns anew.
         records_archive: whether it leaves what it learnt, if nothing is there.
     """

@@ -183,7 +183,7 @@ class _WorkerFields(Fields):
     heap: Annotated[Size, size_between(*WORKER_HEAP)] = 0
     direct_memory: Annotated[Size, size_between("16MiB", "1024GiB")] = 0
     precision: Annotated[Share, share_between("0%", "100%")] = WorkerChoice.precision
-    grain: Annotated[Duration, duration_between("0us", "1ms")] | None = None
+    grain: Annotated[Duration, duration_between("0us", "500us")] | None = None
     count: Annotated[int, Field(ge=1, le=WORKERS_MAX)] = 1
 
 

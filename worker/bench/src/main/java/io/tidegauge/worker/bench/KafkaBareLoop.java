@@ -20,15 +20,19 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.common.serialization.ByteBufferDeserializer;
+import org.apache.kafka.common.serialization.Deserializer;
 
 /**
  * What producing and consuming through Kafka's client costs with nothing around it: no header, no
  * check, no histogram. Same client, same settings and same number of messages in flight as the
  * engine with the kafka driver, to compare with. With a rate (of all producers together) each
- * thread parks until its next message is due, and does not look how late that became.
+ * thread parks until its next message is due, or {@code gather_us} longer, and does not look how
+ * late that became. With {@code copies=0} the consumer leaves bodies where the fetch response lies,
+ * as the engine's driver does.
  *
  * <pre>
- * KafkaBareLoop connect.bootstrap.servers=HOST:PORT [partitions=1] [producers=1] [consumers=1] [rate=0] [bytes=1024] [in_flight=5000] [seconds=5] [warm=5]
+ * KafkaBareLoop connect.bootstrap.servers=HOST:PORT [partitions=1] [producers=1] [consumers=1] [rate=0] [bytes=1024] [in_flight=5000] [gather_us=0] [copies=1] [seconds=5] [warm=5]
  * </pre>
  */
 public final class KafkaBareLoop {
@@ -116,13 +120,14 @@ public final class KafkaBareLoop {
     Semaphore free = new Semaphore(client.inFlightMessagesMax());
     int rate = options.number("rate", 0);
     double intervalNs = rate == 0 ? 0 : 1e9 * options.number("producers", 1) / rate;
+    long gatherNs = options.number("gather_us", 0) * 1_000L;
     try (KafkaProducer<byte[], byte[]> producer =
         new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer())) {
       long began = System.nanoTime();
       long sent = 0;
       for (int i = 0; !done; i = i + 1 == values.length ? 0 : i + 1) {
         if (rate > 0) {
-          await(began + (long) (sent++ * intervalNs));
+          await(began + (long) (sent++ * intervalNs), gatherNs);
         }
         free.acquireUninterruptibly();
         producer.send(new ProducerRecord<>(topic, values[i]), (meta, error) -> free.release());
@@ -130,10 +135,11 @@ public final class KafkaBareLoop {
     }
   }
 
-  private static void await(long atNs) {
+  /** Sleeps if it is too early, then for so much longer that more are due. */
+  private static void await(long atNs, long gatherNs) {
     long left = atNs - System.nanoTime();
     while (left > 0) {
-      LockSupport.parkNanos(left);
+      LockSupport.parkNanos(left + gatherNs);
       left = atNs - System.nanoTime();
     }
   }
@@ -148,13 +154,20 @@ public final class KafkaBareLoop {
     settings.put("auto.offset.reset", "earliest");
     settings.put("fetch.max.bytes", fetchBytes);
     settings.put("max.partition.fetch.bytes", fetchBytes);
-    try (KafkaConsumer<byte[], byte[]> consumer =
-        new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+    if (options.number("copies", 1) == 0) {
+      consume(settings, new ByteBufferDeserializer());
+    } else {
+      consume(settings, new ByteArrayDeserializer());
+    }
+  }
+
+  private <T> void consume(Map<String, Object> settings, Deserializer<T> deserializer) {
+    try (KafkaConsumer<T, T> consumer = new KafkaConsumer<>(settings, deserializer, deserializer)) {
       consumer.subscribe(List.of(topic));
       while (!done) {
         long n = 0;
         for (var record : consumer.poll(Duration.ofMillis(100))) {
-          n += record.value().length > 0 ? 1 : 0;
+          n += record.value() != null ? 1 : 0;
         }
         consumed.addAndGet(n);
       }

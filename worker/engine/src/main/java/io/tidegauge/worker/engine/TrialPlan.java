@@ -112,8 +112,8 @@ public record TrialPlan(
    * @param historyDirectory where producers write what they sent and what became of it; empty if
    *     nowhere
    * @param spinShareMax of a CPU, 0 to 1, that each load thread may spin away to be punctual
-   * @param grainNs messages that are due within so much time are sent together; 0 = each when it is
-   *     due, negative = as the CPUs suggest
+   * @param grainNs half of the messages may be so late, to be sent together with others; 0 = each
+   *     when it is due, negative = as the CPUs suggest
    * @param share what this worker does of it, on topics that exist when it prepares; null if it
    *     carries out the trial alone
    */

@@ -28,7 +28,8 @@ public final class LoadThread implements Runnable {
   private static final int SLOT_LOOKS = 50 * FEW_PRODUCERS;
 
   /**
-   * One such part of a grain is left for waking up, which takes about 10 us where CPUs are idle.
+   * One such part of a sleep is left for waking up, which takes about 10 us where CPUs are idle, and
+   * longer after longer sleeps.
    */
   private static final int WAKING_PARTS = 5;
 
@@ -73,8 +74,8 @@ public final class LoadThread implements Runnable {
   /**
    * @param values null if every message in flight has an array of its own
    * @param spinShareMax of the time, 0 to 1, that may be spun away while waiting
-   * @param grainNs messages that are due within so much time are sent together where at least one
-   *     is to be expected in it; 0 = each when it is due
+   * @param grainNs half of the messages may be so late, to be sent together with others, where at
+   *     least one is to be expected in it; 0 = each when it is due
    */
   LoadThread(
       String name,
@@ -284,21 +285,28 @@ public final class LoadThread implements Runnable {
   /** Nobody is blocked and nobody owes a message. */
   private void awaitDue(long dueNs, RateProfile profile, long now) {
     waits++;
-    if (grainNs > 0 && isDense(profile, dueNs)) {
-      waiter.sleepUntil(dueNs + grainNs - grainNs / WAKING_PARTS, now);
+    long gatherNs = grainNs == 0 || isClosedLoop() || dueNs == NEVER ? 0 : gatherNs(profile, dueNs);
+    if (gatherNs > 0) {
+      waiter.sleepUntil(dueNs + gatherNs - gatherNs / WAKING_PARTS, now);
     } else {
       waiter.towards(dueNs, now);
     }
   }
 
-  /** Whether more messages are to be expected within a grain, so that one wake-up sends several. */
-  private boolean isDense(RateProfile profile, long dueNs) {
-    if (isClosedLoop() || dueNs == NEVER) {
-      return false;
-    }
+  private long gatherNs(RateProfile profile, long dueNs) {
     double mine = (double) producers.length / producers[0].schedule().producers();
+    return gatherNs(grainNs, profile.msgsPerSAt(dueNs) * mine);
+  }
+
+  /**
+   * How long to wait from when a message is due for others to be sent with it, so that half of all
+   * are at most a grain late: there is one wake-up in two grains. 0 where no other is to be
+   * expected within a grain.
+   */
+  static long gatherNs(long grainNs, double msgsPerS) {
+    double perGrain = msgsPerS * grainNs / 1e9;
     // A little less than one, since rates and their shares are rounded.
-    return profile.msgsPerSAt(dueNs) * mine * grainNs > 0.999e9;
+    return perGrain > 0.999 ? (long) (grainNs * (2 - 1 / perGrain)) : 0;
   }
 
   /** Every producer that owes a message has all its messages in flight. */

@@ -28,7 +28,7 @@ public final class LoadThreads {
    */
   static final double SPIN_SHARE_OF_CPUS = 0.25;
 
-  /** Where CPUs are scarce, messages that are due within so much time are sent together. */
+  /** Where CPUs are scarce, half of the messages may be so late, to be sent together. */
   public static final long GRAIN_NS = 50_000;
 
   /** So many CPUs are scarce: servers and clients share them. */
@@ -44,7 +44,8 @@ public final class LoadThreads {
    * @param producersInTrial of all workers
    * @param spinShareMax of the time, 0 to 1, that each thread may spin away while it waits, as far
    *     as the CPUs allow that to all ({@link #spinShare})
-   * @param grainNs messages due within so much time are sent together; 0 = each when it is due
+   * @param grainNs half of the messages may be so late, to be sent together with others; 0 = each
+   *     when it is due
    */
   public LoadThreads(
       List<Producer> producers,
@@ -91,8 +92,8 @@ public final class LoadThreads {
   }
 
   /**
-   * Within how much time messages are sent together: as asked for, if it is not negative. Else
-   * {@link #GRAIN_NS} on few CPUs, unless more spinning than usual was asked for.
+   * How late half of the messages may be, to be sent together: as asked for, if it is not negative.
+   * Else {@link #GRAIN_NS} on few CPUs, unless more spinning than usual was asked for.
    */
   public static long grainNs(long askedNs, double spinShareMax, double usualSpinShare, int cpus) {
     if (askedNs >= 0) {

@@ -52,6 +52,28 @@ class LoadThreadsTest {
 
   @ParameterizedTest
   @CsvSource({
+    // One in 100 us is less than one in each grain.
+    "50000, 10000, 0",
+    "50000, 20000, 50000",
+    "50000, 40000, 75000",
+    "50000, 100000, 90000",
+    "50000, 1000000, 99000",
+    "500000, 20000, 950000",
+    "0, 1000000, 0",
+  })
+  void messagesAreGatheredUntilHalfAreAGrainLate(long grain, double msgsPerS, long gatherNs) {
+    assertThat(LoadThread.gatherNs(grain, msgsPerS)).isEqualTo(gatherNs);
+    double apartNs = 1e9 / msgsPerS;
+    long sentTogether = 1 + (long) (gatherNs / apartNs);
+    long lateAGrain = 0;
+    for (int i = 0; i < sentTogether; i++) {
+      lateAGrain += gatherNs - i * apartNs > grain ? 1 : 0;
+    }
+    assertThat(lateAGrain).isLessThanOrEqualTo(sentTogether / 2);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
     "0.05, 1, 2, 0.05",
     "0.05, 2, 2, 0.05",
     // 64 threads would spin away 3.2 CPUs of 2.

@@ -118,7 +118,7 @@ class SendingTest {
   }
 
   @Test
-  void withinAGrainMessagesAreSentTogetherAndNoneEarly() {
+  void messagesAreSentTogetherOnceInTwoGrainsAndNoneEarly() {
     List<long[]> sent = sentBy(4, 20_000, 2_000, 400_000);
     List<Long> atOnce = new ArrayList<>();
     long wakeUps = 0;
@@ -131,8 +131,8 @@ class SendingTest {
       atOnce.add(message[1]);
     }
     assertThat(atOnce).isSorted();
-    // Nine messages are due in 400 us; a busy machine wakes the thread less often, never more.
-    assertThat(wakeUps).isLessThan(sent.size() / 3);
+    // 16 messages are due in 800 us; a busy machine wakes the thread less often, never more.
+    assertThat(wakeUps).isLessThan(sent.size() / 10);
   }
 
   @Test
