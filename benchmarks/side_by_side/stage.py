@@ -16,11 +16,12 @@ from tidegauge.agent.local import LocalHost
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.distribution.coordinates import Coordinate
 from tidegauge.distribution.resolve import provision
-from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.errors import DiskFullError, RunFailedError, StartFailedError
 from tidegauge.hosts.fsync import await_calm, fsync_latency, usual_latency
 from tidegauge.hosts.procfs import MARKER
-from tidegauge.hosts.space import FREE_BYTES_BEFORE, DiskFullError, check_during
+from tidegauge.hosts.space import check_during
 from tidegauge.hosts.storage import free_space
+from tidegauge.model.disk_needs import FREE_BYTES_BEFORE
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.use import ProcessUse, Sample

@@ -17,7 +17,7 @@ from tidegauge.campaign.run import resources as resources_module
 from tidegauge.campaign.run.execute import execute, run_plan
 from tidegauge.campaign.run.resources import HostResources
 from tidegauge.campaign.run.witnessing import LevelMismatchError
-from tidegauge.errors import RunFailedError, UserError
+from tidegauge.errors import DiskFullError, RunFailedError, UserError
 from tidegauge.hosts import space
 from tidegauge.model.events import Event, Note, RunStarted, TrialEnded, UnequalFound
 from tidegauge.model.level import LevelFinding
@@ -174,7 +174,7 @@ def test_another_level_than_asked_for_stops_the_run(scene: Scene) -> None:
 
 def test_a_full_disk_stops_the_run(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(space, "FREE_BYTES_BEFORE", 1 << 60)
-    with pytest.raises(space.DiskFullError, match="Not enough room"):
+    with pytest.raises(DiskFullError, match="Not enough room"):
         scene.run()
     assert scene.workers == 0
     assert len(scene.store.trials) == 1

@@ -13,9 +13,10 @@ from trial_scenes import SPEC, Scene
 
 from tidegauge.campaign.run import running_trial
 from tidegauge.campaign.run.trial import load as trial
-from tidegauge.errors import RunFailedError, StartFailedError, UserError
-from tidegauge.hosts import space, storage
+from tidegauge.errors import DiskFullError, RunFailedError, StartFailedError, UserError
+from tidegauge.hosts import storage
 from tidegauge.hosts.fsync import Calm, FsyncLatency, slowest_disk
+from tidegauge.model import disk_needs
 from tidegauge.model.events import Note
 from tidegauge.systems.api import DeployRequest
 
@@ -56,16 +57,16 @@ def test_every_node_has_its_disk_by_turns_and_nothing_stays_on_it(
 
 
 def test_a_disk_must_have_room_for_all_its_nodes(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    needed = space.bytes_needed(THREE, 3)
-    assert needed > space.bytes_needed(THREE, 2)
+    needed = disk_needs.bytes_needed(THREE, 3)
+    assert needed > disk_needs.bytes_needed(THREE, 2)
     monkeypatch.setattr(storage.shutil, "disk_usage", lambda _path: Usage(0, 0, needed - 1))
-    with pytest.raises(space.DiskFullError, match="Not enough room"):
+    with pytest.raises(DiskFullError, match="Not enough room"):
         scene.run(THREE)  # Three nodes and their journals, all on the one disk of this test.
 
 
 def test_a_disk_of_a_node_without_room_is_refused(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage.shutil, "disk_usage", lambda _path: Usage(0, 0, 1 << 20))
-    with pytest.raises(space.DiskFullError, match="Not enough room"):
+    with pytest.raises(DiskFullError, match="Not enough room"):
         scene.run(THREE)
 
 

@@ -13,7 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tidegauge.experiments.procedure import seconds_expected
-from tidegauge.hosts.space import ASSUMED, FullSpeed, Room, bytes_needed, is_open_ended, needed_rooms
+from tidegauge.hosts.space import ASSUMED, FullSpeed, is_open_ended
+from tidegauge.hosts.storage import free_space
+from tidegauge.model.disk_needs import Room, bytes_needed, needed_rooms
 from tidegauge.model.host import MemoryPlan
 from tidegauge.model.server import by_turns, node_disks
 from tidegauge.model.tilt import EQUAL_TERMS, Terms
@@ -354,7 +356,7 @@ def disk_words(trials: Sequence[TrialSpec], full: FullSpeed = ASSUMED, places: P
 def _room_words(trial: TrialSpec, places: Places) -> str:
     """What a trial needs on each disk, and where it does not have it."""
     data, journals = places
-    rooms_left = needed_rooms(trial, data, journals) if data else []
+    rooms_left = needed_rooms(trial, data, journals, free_space) if data else []
     if not rooms_left:
         return f"up to {gib(bytes_needed(trial, trial.nodes))} free"
     each = [

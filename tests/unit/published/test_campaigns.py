@@ -19,7 +19,7 @@ from tidegauge.cli.options import ready_campaign
 from tidegauge.errors import UserError
 from tidegauge.experiments.max_throughput import MaxThroughputOptions
 from tidegauge.experiments.procedure import seconds_expected
-from tidegauge.hosts.space import bytes_needed
+from tidegauge.model.disk_needs import bytes_needed
 from tidegauge.model.host import MemoryAvailable
 from tidegauge.model.tilt import Terms
 from tidegauge.published.examine import published_rows, questions, report_named, report_names

@@ -15,7 +15,7 @@ from typing import Any, cast
 from tidegauge.agent.api import Host, ProcessSpec, ProcessStatus
 from tidegauge.campaign.model import Campaign, SystemChoice
 from tidegauge.errors import RunFailedError, UserError
-from tidegauge.hosts import space
+from tidegauge.model import disk_needs
 from tidegauge.model.rig import Ability
 from tidegauge.model.server import Handles, by_turns
 from tidegauge.model.trial import LoadSpec, TrialSpec
@@ -117,7 +117,7 @@ def rig_nodes(
     """
     disks: dict[int, Path] = {}
     if any(fault.kind.procedure.needs_disk for fault in spec.faults):
-        size_bytes = space.bytes_needed(spec, 1) - space.FREE_BYTES_BEFORE + _SPARE_BYTES
+        size_bytes = disk_needs.bytes_needed(spec, 1) - disk_needs.FREE_BYTES_BEFORE + _SPARE_BYTES
         places = by_turns(store.disks or (store.data_directory,), spec.nodes)
         for number, place in enumerate(places, 1):
             disks[number] = place / f"node-{number}"
@@ -208,7 +208,7 @@ def _own_disks(
     with ExitStack() as undo:
         for place, link in product(places, links.values()):
             try:
-                host.rig.make_disk(place, space.bytes_needed(spec, nodes), node=link)
+                host.rig.make_disk(place, disk_needs.bytes_needed(spec, nodes), node=link)
             except RunFailedError as error:
                 return error.message.rstrip(".")
             undo.callback(host.rig.remove_disk, place)

@@ -22,9 +22,8 @@ from tidegauge.campaign.run.topics import attachment_of_run
 from tidegauge.campaign.run.trial.run import run_trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.distribution.cache import Progress, cache_directory
-from tidegauge.errors import GeneratorFailedError, RunFailedError, TidegaugeError, UserError, with_log
+from tidegauge.errors import DiskFullError, GeneratorFailedError, RunFailedError, TidegaugeError, UserError, with_log
 from tidegauge.experiments.procedure import seconds_expected
-from tidegauge.hosts.space import DiskFullError
 from tidegauge.model.ceilings import Calibration, RunCeilings
 from tidegauge.model.events import (
     Decided,

@@ -24,7 +24,7 @@ from tidegauge.campaign.run.trial.attest import AttestProcedure
 from tidegauge.campaign.run.trial.load import LoadProcedure
 from tidegauge.campaign.run.trial.procedure import Result, TrialProcedure
 from tidegauge.campaign.run.trial.read import ReadProcedure
-from tidegauge.hosts import space
+from tidegauge.model import disk_needs
 from tidegauge.model.attest import AttestOutcome
 from tidegauge.model.trial import AnyResult, AnySpec, AttestSpec, LoadSpec, ReadSpec, Spec, TrialSpec
 from tidegauge.store.trial import TrialStore
@@ -119,8 +119,8 @@ def _take_directories(setup: TrialSetup[Spec], cleanup: ExitStack) -> None:
     spec, store, resources = setup.spec, setup.store, setup.resources
     if not (spec.attached or isinstance(spec, AttestSpec)):
         disks, look = store.disks or (store.data_directory,), resources.host.free_space
-        needed = space.needed_rooms(spec, disks, store.journal_disks, look, resources.hosts_of_nodes)
-        space.check_before(spec.trial_id, needed)
+        needed = disk_needs.needed_rooms(spec, disks, store.journal_disks, look, resources.hosts_of_nodes)
+        disk_needs.check_before(spec.trial_id, needed)
     for place in server_directories(store):
         resources.host.track_directory(place)
         cleanup.callback(resources.host.remove_directory, place)
