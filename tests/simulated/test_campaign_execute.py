@@ -18,7 +18,7 @@ from tidegauge.campaign.run.execute import execute, run_plan
 from tidegauge.campaign.run.resources import HostResources
 from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.errors import DiskFullError, RunFailedError, UserError
-from tidegauge.hosts import space
+from tidegauge.model import disk_needs
 from tidegauge.model.events import Event, Note, RunStarted, TrialEnded, UnequalFound
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.tilt import Severity, Stage
@@ -173,7 +173,7 @@ def test_another_level_than_asked_for_stops_the_run(scene: Scene) -> None:
 
 
 def test_a_full_disk_stops_the_run(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(space, "FREE_BYTES_BEFORE", 1 << 60)
+    monkeypatch.setattr(disk_needs, "FREE_BYTES_BEFORE", 1 << 60)
     with pytest.raises(DiskFullError, match="Not enough room"):
         scene.run()
     assert scene.workers == 0

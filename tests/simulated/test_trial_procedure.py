@@ -29,6 +29,7 @@ from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.hosts import space
 from tidegauge.hosts.fsync import Calm, FsyncLatency
+from tidegauge.model import disk_needs
 from tidegauge.model.events import PhaseStarted, SecondSeen
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.load import SecondFigures
@@ -213,14 +214,14 @@ def test_a_server_that_never_answers_is_given_up_with_the_cause(scene: Scene, mo
 
 
 def test_a_disk_without_room_is_refused_before_anything_starts(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(space, "FREE_BYTES_BEFORE", 1 << 60)
+    monkeypatch.setattr(disk_needs, "FREE_BYTES_BEFORE", 1 << 60)
     with pytest.raises(RunFailedError, match="Not enough room"):
         scene.run()
     assert "deploy" not in scene.journal.entries
 
 
 def test_a_disk_that_fills_up_ends_the_trial(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(space, "FREE_BYTES_BEFORE", 0)
+    monkeypatch.setattr(disk_needs, "FREE_BYTES_BEFORE", 0)
     monkeypatch.setattr(space, "FREE_BYTES_DURING", 1 << 60)
     with pytest.raises(RunFailedError, match="almost full"):
         scene.run()
