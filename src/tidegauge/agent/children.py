@@ -235,15 +235,6 @@ _FILES_MAX = 1 << 20
 """Erlang takes memory for every file that it might open."""
 
 
-def _allow_files() -> None:
-    """Allow as many open files as may be: Java raises its limit, others (RabbitMQ) would stay at a login's 1,024."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = _FILES_MAX if hard == resource.RLIM_INFINITY else min(hard, _FILES_MAX)
-    if soft != resource.RLIM_INFINITY and soft < most:
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-
-
 def _prepare_child(agent_pid: int, timer_slack_ns: int | None, group: Path | None, namespace: Path | None) -> None:
     """Set up the new process before exec: it ends with the agent, and signals do to it what a process expects."""
     die_with_parent(agent_pid)
@@ -254,7 +245,12 @@ def _prepare_child(agent_pid: int, timer_slack_ns: int | None, group: Path | Non
     if timer_slack_ns is not None:
         # Of this thread; inherited by those that it starts, and kept across exec.
         _prctl(_PR_SET_TIMERSLACK, timer_slack_ns)
-    _allow_files()
+    # Allow as many open files as may be: Java raises its limit, others (RabbitMQ) would stay at a login's 1,024.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _FILES_MAX if hard == resource.RLIM_INFINITY else min(hard, _FILES_MAX)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     # A shell's background job ignores some; a JVM that did could not be asked for its threads.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)

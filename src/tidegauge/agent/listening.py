@@ -130,7 +130,11 @@ class Entrance:
                     self._accept_arrival()
                 elif isinstance(key.fileobj, ssl.SSLSocket) and self._is_admitted(key.fileobj):
                     return key.fileobj
-            self._end_silent()
+            # End handshakes that take too long, and the oldest where so many go on that nobody else would find a place.
+            now_s, too_many = time.monotonic(), len(self._begun_s) - _ARRIVALS_MAX
+            for number, (connection, begun_s) in enumerate(list(self._begun_s.items())):
+                if number < too_many or now_s - begun_s > _HANDSHAKE_S_MAX:
+                    self._refuse_arrival(connection, "no handshake in time")
         return None
 
     def _accept_arrival(self) -> None:
@@ -160,13 +164,6 @@ class Entrance:
             return False
         self._forget_arrival(connection)
         return True
-
-    def _end_silent(self) -> None:
-        """End handshakes that take too long, and the oldest where so many go on that nobody else would find a place."""
-        now_s, too_many = time.monotonic(), len(self._begun_s) - _ARRIVALS_MAX
-        for number, (connection, begun_s) in enumerate(list(self._begun_s.items())):
-            if number < too_many or now_s - begun_s > _HANDSHAKE_S_MAX:
-                self._refuse_arrival(connection, "no handshake in time")
 
     def _refuse_arrival(self, connection: ssl.SSLSocket, why: str) -> None:
         sys.stderr.write(f"not let in: {why}\n")

@@ -88,13 +88,10 @@ def _tightest_quota(groups: tuple[Hierarchy, ...]) -> CpuQuota | None:
     if not quotas:
         return None
     cpus, level = min(quotas)
-    return CpuQuota(cpus, _throttled_s(level), str(level))
-
-
-def _throttled_s(level: Path) -> float:
-    """How long a cgroup's quota has held it back so far, s: v1 reports ns, v2 us."""
+    # How long a cgroup's quota has held it back so far, s: v1 reports ns, v2 us.
     counters = dict(line.split(" ", 1) for line in read_stripped_text(level / "cpu.stat").splitlines() if " " in line)
-    return int(counters.get("throttled_time", 0)) / 1e9 + int(counters.get("throttled_usec", 0)) / 1e6
+    throttled_s = int(counters.get("throttled_time", 0)) / 1e9 + int(counters.get("throttled_usec", 0)) / 1e6
+    return CpuQuota(cpus, throttled_s, str(level))
 
 
 def _write_limits(group: Hierarchy) -> Iterator[tuple[str, str, int]]:

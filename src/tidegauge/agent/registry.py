@@ -174,24 +174,21 @@ def read_record(path: Path) -> Record | None:
     """The record in a file; None if there is none or it is damaged. Raises `UserError` as `check_owner` does."""
     check_owner(path)
     try:
-        return _record_from_json(json.loads(read_regular(path, RECORD_BYTES_MAX)))
+        data = json.loads(read_regular(path, RECORD_BYTES_MAX))
+        return Record(
+            agent_id=str(data["agent_id"]),
+            agent=Identity(**data["agent"]),
+            boot=str(data["boot"]),
+            namespace=str(data["namespace"]),
+            processes=tuple(ProcessRecord(p["name"], Identity(**p["identity"])) for p in data["processes"]),
+            directories=tuple(data["directories"]),
+            ports=tuple(data["ports"]),
+            # Not in records of versions without a rig.
+            disks=tuple(data.get("disks", ())),
+            network=str(data.get("network", "")),
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def _record_from_json(data: dict[str, Any]) -> Record:
-    return Record(
-        agent_id=str(data["agent_id"]),
-        agent=Identity(**data["agent"]),
-        boot=str(data["boot"]),
-        namespace=str(data["namespace"]),
-        processes=tuple(ProcessRecord(p["name"], Identity(**p["identity"])) for p in data["processes"]),
-        directories=tuple(data["directories"]),
-        ports=tuple(data["ports"]),
-        # Not in records of versions without a rig.
-        disks=tuple(data.get("disks", ())),
-        network=str(data.get("network", "")),
-    )
 
 
 def substitute_record(agent_id: str) -> Record:
