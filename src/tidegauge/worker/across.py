@@ -116,18 +116,15 @@ def end_to_end_times(sub: SubscriptionTotals) -> dict[str, Latency]:
     if not sub.end_to_end_low and not sub.end_to_end_high:
         return {"end_to_end": middle}
     low, high = summarise_histogram(sub.end_to_end_low), summarise_histogram(sub.end_to_end_high)
-    unknown: dict[str, Any] = dict.fromkeys(_unknown_percentiles(middle, low, high))
-    return {"end_to_end": replace(middle, **unknown), "end_to_end_low": low, "end_to_end_high": high}
-
-
-def _unknown_percentiles(middle: Latency, low: Latency, high: Latency) -> list[str]:
-    """Percentiles that clocks leave more than a tenth of room on either side."""
-    return [
+    # Percentiles that clocks leave more than a tenth of room on either side.
+    unknown_percentiles = [
         name
         for name in PERCENTILES
         if (most := getattr(high, name)) is not None
         and (most - getattr(low, name)) / 2 > CLOCK_SHARE_MAX * getattr(middle, name)
     ]
+    unknown: dict[str, Any] = dict.fromkeys(unknown_percentiles)
+    return {"end_to_end": replace(middle, **unknown), "end_to_end_low": low, "end_to_end_high": high}
 
 
 def clock_warnings(subscriptions: Sequence[SubscriptionResult], *, by_phases: bool) -> Iterator[Reason]:

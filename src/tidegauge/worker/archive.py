@@ -99,7 +99,14 @@ class Archive:
                 shutil.copyfile(written, new)
         except OSError:
             return False
-        _drop_oldest_archives(self.path.parent)
+        # Delete the oldest archives beyond those that are kept; a worker that has one open keeps what it has.
+        with suppress(OSError):
+            archives = sorted(self.path.parent.glob("*.aot"), key=lambda path: path.stat().st_mtime, reverse=True)
+            for path in archives[_CURRENT_MAX:]:
+                path.unlink(missing_ok=True)
+            for path in self.path.parent.glob(".*.new"):  # What a kill left, not what another run writes right now.
+                if time.time() - path.stat().st_mtime > _WRITTEN_S_MAX:
+                    path.unlink(missing_ok=True)
         return True
 
 
@@ -149,14 +156,3 @@ def code_key(java: JavaRuntime, jars: Sequence[Path]) -> str:
         stat = jar.stat()
         parts.append(f"{jar} {stat.st_size} {stat.st_mtime_ns}")
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
-
-
-def _drop_oldest_archives(directory: Path) -> None:
-    """Delete the oldest archives beyond those that are kept; a worker that has one open keeps what it has."""
-    with suppress(OSError):
-        archives = sorted(directory.glob("*.aot"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in archives[_CURRENT_MAX:]:
-            path.unlink(missing_ok=True)
-        for path in directory.glob(".*.new"):  # What a kill left, not what another run writes right now.
-            if time.time() - path.stat().st_mtime > _WRITTEN_S_MAX:
-                path.unlink(missing_ok=True)

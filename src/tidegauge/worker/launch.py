@@ -159,7 +159,7 @@ def _process_spec(process: WorkerProcess, options: WorkerOptions) -> ProcessSpec
             str(scratch / "port"),
             "--results",
             str(site.installed.results),
-            *_listen_arguments(site),
+            *(() if site.tls is None else ("--listen", f"{site.address}:{site.tls.ports[0]}-{site.tls.ports[-1]}")),
         ),
         env=_worker_environment(),
         cwd=str(scratch),
@@ -169,12 +169,6 @@ def _process_spec(process: WorkerProcess, options: WorkerOptions) -> ProcessSpec
         timer_slack_ns=_TIMER_SLACK_NS,
         network_node=site.link,
     )
-
-
-def _listen_arguments(site: Site) -> tuple[str, ...]:
-    if site.tls is None:
-        return ()
-    return ("--listen", f"{site.address}:{site.tls.ports[0]}-{site.tls.ports[-1]}")
 
 
 def _server_keys(site: Site) -> list[str]:
