@@ -49,7 +49,11 @@ class ClockQuality:
 def clock_quality(root: Path = Path("/")) -> ClockQuality:
     """Read and measure. Takes some 10 ms. Never raises."""
     synchronised, error_ms = _kernel_says()
-    step_ns, read_ns = _measure_readings()
+    # Smallest step and median cost of a reading, ns.
+    clock = time.perf_counter_ns
+    readings = [clock() for _ in range(_READS)]
+    steps = sorted(after - before for before, after in pairwise(readings))
+    step_ns, read_ns = (next((step for step in steps if step > 0), 0), float(steps[len(steps) // 2]))
     flags = re.search(r"^flags\s*:\s*(.*)$", read_stripped_text(root / "proc/cpuinfo"), re.MULTILINE)
     present = flags.group(1).split() if flags else []
     return ClockQuality(
@@ -62,14 +66,6 @@ def clock_quality(root: Path = Path("/")) -> ClockQuality:
         read_ns=read_ns,
         tsc=tuple(flag for flag in ("constant_tsc", "nonstop_tsc", "tsc_reliable") if flag in present),
     )
-
-
-def _measure_readings() -> tuple[int, float]:
-    """Smallest step and median cost of a reading, ns."""
-    clock = time.perf_counter_ns
-    readings = [clock() for _ in range(_READS)]
-    steps = sorted(after - before for before, after in pairwise(readings))
-    return next((step for step in steps if step > 0), 0), float(steps[len(steps) // 2])
 
 
 class _Timex(ctypes.Structure):

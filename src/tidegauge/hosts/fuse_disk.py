@@ -69,7 +69,11 @@ class FuseDisk:
                 start_new_session=True,
                 preexec_fn=self._prepare,  # noqa: PLW1509 - the agent has one thread
             )
-            _allow_all_files(self._daemon.pid)
+            # Let the daemon open all files: it keeps each open that anybody looked at, and does not raise its limit
+            # itself.
+            with contextlib.suppress(ProcessLookupError):  # It has ended; its output says why.
+                _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+                resource.prlimit(self._daemon.pid, resource.RLIMIT_NOFILE, (most, most))
             deadline_s = time.monotonic() + _START_S_MAX
             while _mount_at(self._place) is None:
                 if self._daemon.poll() is not None or time.monotonic() > deadline_s:
@@ -116,13 +120,6 @@ class FuseDisk:
         """Mount it again after `cut_off`. Nothing may use the file system any more."""
         loop_disk.unmount(self._place)
         self.mount()
-
-
-def _allow_all_files(pid: int) -> None:
-    """Let the daemon open all files: it keeps each open that anybody looked at, and does not raise its limit itself."""
-    with contextlib.suppress(ProcessLookupError):  # It has ended; its output says why.
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
 
 
 def _mount_at(place: Path) -> Mount | None:

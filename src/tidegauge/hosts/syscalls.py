@@ -89,7 +89,10 @@ class SyncWatch:
             )
         except OSError as error:
             raise NoTraceError("the tracer could not be started") from error
-        answer = _read_line(tracer)
+        # The tracer's next line, "" if none comes.
+        output = cast(IO[bytes], tracer.stdout)
+        ready, _, _ = select.select([output], [], [], _ANSWER_S)
+        answer = output.readline().decode("utf-8", "replace").strip() if ready else ""
         if answer != "ready":
             raise NoTraceError(answer.removeprefix("no ") or "the tracer ended without a word")
 
@@ -153,10 +156,3 @@ def _start_tracer() -> Iterator[subprocess.Popen[bytes]]:
         except subprocess.TimeoutExpired:
             tracer.kill()
             tracer.wait()
-
-
-def _read_line(tracer: subprocess.Popen[bytes]) -> str:
-    """The tracer's next line, "" if none comes."""
-    output = cast(IO[bytes], tracer.stdout)
-    ready, _, _ = select.select([output], [], [], _ANSWER_S)
-    return output.readline().decode("utf-8", "replace").strip() if ready else ""

@@ -83,7 +83,10 @@ def trace_instance(root: Path, calls: Iterable[str], processes: Mapping[str, int
         path.mkdir()
         try:
             _set_up(path, calls)
-            _choose_processes(path, processes)
+            # Record only these. Threads that they start from now on follow by themselves; those started meanwhile do
+            # not.
+            for mode in (os.O_TRUNC, os.O_APPEND):
+                _write_control_file(path / "set_event_pid", " ".join(map(str, threads_of(processes))), mode)
             _write_control_file(path / "tracing_on", "1")
             yield path
         finally:
@@ -104,12 +107,6 @@ def _set_up(path: Path, calls: Iterable[str]) -> None:
     # Forks show whose the threads are that start and end meanwhile.
     for directory in [path / "events/sched/sched_process_fork", *present]:
         _write_control_file(directory / "enable", "1")
-
-
-def _choose_processes(path: Path, processes: Mapping[str, int]) -> None:
-    """Record only these. Threads that they start from now on follow by themselves; those started meanwhile do not."""
-    for mode in (os.O_TRUNC, os.O_APPEND):
-        _write_control_file(path / "set_event_pid", " ".join(map(str, threads_of(processes))), mode)
 
 
 def _write_control_file(path: Path, text: str, mode: int = os.O_TRUNC) -> None:
