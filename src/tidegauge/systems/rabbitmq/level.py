@@ -165,7 +165,16 @@ def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -
         return LevelFinding(None, (), tuple(f"{where}: there is no such queue" for where in absent))
     local = [HalfOfLevel(queue.where, *_local_sync(queue, version)) for queue in queues]
     replication = [HalfOfLevel(queue.where, *_replication_of_queue(queue)) for queue in queues]
-    finding = find_level(choice, replication, local, form_problem=_form_problem(queues, choice))
+    # What queues have another type than the form that was asked for; "" if none has.
+    form = form_of(choice)
+    queue_type = "classic" if form.queue_type == "mirrored" else form.queue_type
+    other = [
+        f"{queue.where}: queue.type={kind}"
+        for queue in queues
+        if (kind := queue.get("queue.type")) and kind != queue_type
+    ]
+    form_problem = f"queue.type={queue_type} was asked for, but {'; '.join(other)}" if other else ""
+    finding = find_level(choice, replication, local, form_problem=form_problem)
     return replace(finding, problems=(*finding.problems, *_state_problems(settings, queues)))
 
 
@@ -236,18 +245,6 @@ def _replication_of_queue(queue: _Queue) -> tuple[bool | None, str]:
     return is_majority(
         confirming, members
     ), f"queue.members={members}: {confirming} of them have it when it is confirmed"
-
-
-def _form_problem(queues: Sequence[_Queue], choice: LevelChoice) -> str:
-    """What queues have another type than the form that was asked for; "" if none has."""
-    form = form_of(choice)
-    queue_type = "classic" if form.queue_type == "mirrored" else form.queue_type
-    other = [
-        f"{queue.where}: queue.type={kind}"
-        for queue in queues
-        if (kind := queue.get("queue.type")) and kind != queue_type
-    ]
-    return f"queue.type={queue_type} was asked for, but {'; '.join(other)}" if other else ""
 
 
 def incomplete(settings: Sequence[Setting], nodes: int) -> str:

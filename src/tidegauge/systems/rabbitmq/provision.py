@@ -339,7 +339,17 @@ def provision(version: str, report: Report) -> Distribution:
     installed = find_server(INSTALLED)
     if installed is not None and version_of(installed) == version:
         return _in_place(INSTALLED, f"installed package ({INSTALLED})")
-    return _from_packages(version, report)
+    entry = cache_directory() / "distributions" / f"rabbitmq-{version}"
+    otherwise = "they were made for another place or by another version of Tidegauge"
+    digest, source = cache.ensure_entry(
+        entry,
+        f"rabbitmq {version}",
+        _recipe_digest(entry),
+        otherwise,
+        lambda: _make_entry(version, entry, report),
+        report=report,
+    )
+    return _distribution_in(version, entry / TREE, digest, source)
 
 
 def fetched_server(version: str) -> Path | None:
@@ -369,20 +379,6 @@ def _distribution_in(version: str, directory: Path, digest: str, source: str) ->
         digest=digest,
         source=source,
     )
-
-
-def _from_packages(version: str, report: Report) -> Distribution:
-    entry = cache_directory() / "distributions" / f"rabbitmq-{version}"
-    otherwise = "they were made for another place or by another version of Tidegauge"
-    digest, source = cache.ensure_entry(
-        entry,
-        f"rabbitmq {version}",
-        _recipe_digest(entry),
-        otherwise,
-        lambda: _make_entry(version, entry, report),
-        report=report,
-    )
-    return _distribution_in(version, entry / TREE, digest, source)
 
 
 def _recipe_digest(entry: Path) -> str:
