@@ -65,7 +65,13 @@ def parse_workload(data: Mapping[str, Any], source: Source, at: KeyPath, beside:
         return None
     payload_file = _find_payload(fields.payload_file, source, at)
     before = len(source.problems)
-    _check_bodies(fields, source, at)
+    most = bodies_most(fields.message_size)
+    if fields.payload_bodies > most:
+        source.complain(
+            (*at, "payload-bodies"),
+            f"'{fields.payload_bodies}': of messages of {size(fields.message_size)} at most {most:,} are kept, which "
+            f"are {size(POOL_BYTES_MAX)}",
+        )
     check_roles(fields, data, source, at)
     if payload_file is None or len(source.problems) > before:
         return None
@@ -135,16 +141,6 @@ def _find_payload(name: str, source: Source, at: KeyPath) -> str | None:
 def bodies_most(message_bytes: int) -> int:
     """How many different bodies a load generator keeps of messages of this size."""
     return max(1, POOL_BYTES_MAX // max(1, message_bytes - HEADER_BYTES))
-
-
-def _check_bodies(fields: WorkloadFields, source: Source, at: KeyPath) -> None:
-    most = bodies_most(fields.message_size)
-    if fields.payload_bodies > most:
-        source.complain(
-            (*at, "payload-bodies"),
-            f"'{fields.payload_bodies}': of messages of {size(fields.message_size)} at most {most:,} are kept, which "
-            f"are {size(POOL_BYTES_MAX)}",
-        )
 
 
 _SAME = {"partitions", "producers", "subscriptions", "consumers", "keys", "distinct_keys", "arrival"}
