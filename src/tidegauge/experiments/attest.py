@@ -8,13 +8,12 @@ something, else the cuts would not have shown a loss. A level without local sync
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from tidegauge.attestation.judging import Judged, judge_scenarios
+from tidegauge.attestation.judging import judge_scenarios
 from tidegauge.attestation.record import attestation_of
 from tidegauge.attestation.scenario import plan_cycles, why_impossible
 from tidegauge.attestation.words import attest_cells, attest_sentences
@@ -23,7 +22,6 @@ from tidegauge.durability import level_named
 from tidegauge.errors import UserError
 from tidegauge.experiments.procedure import Experiment, Lab
 from tidegauge.model.attest import (
-    AttestOutcome,
     AttestPlan,
     AttestVerdict,
     Cycle,
@@ -118,16 +116,6 @@ def _run_trials(options: AttestOptions, trials: tuple[AttestSpec, ...], lab: Lab
     spec, subject = results[0].spec, results[0].attest
     control = results[1].attest if len(results) > 1 else None
     judged = judge_scenarios(spec.choice.level, spec.nodes, options.scenarios, subject, control)
-    lab.record_finding(_attest_finding(options, spec, judged, subject, control))
-
-
-def _attest_finding(
-    options: AttestOptions,
-    spec: AttestSpec,
-    judged: Sequence[Judged],
-    subject: AttestOutcome,
-    control: AttestOutcome | None,
-) -> Finding:
     attested = [attestation_of(spec, result, subject) for result in judged]
     details: dict[str, Any] = {
         "not_modelled": not_modelled(options.means, options.file_system),
@@ -141,7 +129,7 @@ def _attest_finding(
         result.breaks_promise if options.allow_by_level else result.judgement.verdict is AttestVerdict.REFUTED
         for result in judged
     )
-    return Finding(
+    attest_finding = Finding(
         finding_id=spec.trial_id.removesuffix("-cuts"),
         experiment=NAME,
         system=spec.system,
@@ -153,6 +141,7 @@ def _attest_finding(
         refuted=refuted,
         attestations=tuple(attested),
     )
+    lab.record_finding(attest_finding)
 
 
 EXPERIMENT = Experiment(
