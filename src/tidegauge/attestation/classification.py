@@ -332,7 +332,10 @@ def _plainest_witness(look: _ReadsAgainstHistory, fates: NDArray[np.int8], broke
     row = int(candidates[chosen])
     fate = Fate(int(fates[row]))
     missing = [read.name for read, seen in zip(look.reads, look.found, strict=True) if not seen[row]]
-    previous, following = _rows_around(look, row)
+    # The rows of a stream before and after a row that are left; -1 where there is none.
+    same = np.flatnonzero((look.streams == look.streams[row]) & look.anywhere & look.history.acknowledged)
+    before, after = same[same < row], same[same > row]
+    previous, following = (int(before[-1]) if len(before) else -1, int(after[0]) if len(after) else -1)
     return Witness(
         sent=history.row(row),
         fate=fate,
@@ -343,13 +346,6 @@ def _plainest_witness(look: _ReadsAgainstHistory, fates: NDArray[np.int8], broke
         instead=_message_instead(history.row(row), look.reads[0]),
         read=missing[0] if fate is Fate.DIFFERENT and missing else "",
     )
-
-
-def _rows_around(look: _ReadsAgainstHistory, row: int) -> tuple[int, int]:
-    """The rows of a stream before and after a row that are left; -1 where there is none."""
-    same = np.flatnonzero((look.streams == look.streams[row]) & look.anywhere & look.history.acknowledged)
-    before, after = same[same < row], same[same > row]
-    return (int(before[-1]) if len(before) else -1, int(after[0]) if len(after) else -1)
 
 
 def _where_found(look: _ReadsAgainstHistory, row: int) -> FoundMessage | None:
