@@ -257,7 +257,7 @@ def _alternative(
     of: Callable[[Part], float | None] = figure.of  # type: ignore[assignment]
     values_by_block = by_block(usable, of)
     values = tuple(values_by_block.values())
-    system = next((_system_of(part) for part in made), "")
+    system = next((part.system if isinstance(part, Finding) else part.spec.system for part in made), "")
     if doubtful is None:
         doubtful = any(isinstance(part, MeasuredResult) and part.validity is Validity.DOUBTFUL for part in usable)
     if not values:
@@ -265,10 +265,6 @@ def _alternative(
     interval = figure_interval(values)
     low, high = (interval.low, interval.high) if interval else (min(values), max(values))
     return Alternative(label, system, geometric_mean(values), low, high, tuple(values_by_block), values, doubtful)
-
-
-def _system_of(part: MeasuredResult | Finding) -> str:
-    return part.system if isinstance(part, Finding) else part.spec.system
 
 
 def _contest(
