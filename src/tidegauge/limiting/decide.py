@@ -191,11 +191,8 @@ def _limits_by_allowance(case: LimitingCase) -> Iterator[Limiting]:
             held = f", held back for {throttled:.2f} s a second by its quota" if throttled >= 0.005 else ""
             name = case.named(process)
             words = f"{name} used {process.cpus:.2f} of the {process.cpus_allowed:g} CPUs it may use{held}"
-            yield Limiting(_cpu_of(case, process), name, share, words)
-
-
-def _cpu_of(case: LimitingCase, process: ProcessShare) -> Resource:
-    return Resource.CLIENT_CPU if process.name in case.load.workers else Resource.SERVER_CPU
+            whose_cpu = Resource.CLIENT_CPU if process.name in case.load.workers else Resource.SERVER_CPU
+            yield Limiting(whose_cpu, name, share, words)
 
 
 def _limits_by_disks(case: LimitingCase) -> Iterator[Limiting]:
@@ -224,8 +221,12 @@ def _limited_rates(case: LimitingCase, device: DeviceShare, stall: float | None)
     bound = OF_LIMIT if (stall or 0.0) >= STALL else OF_CEILING
     if device.write_bytes_per_s_max:
         written = device.written_bytes_per_s
+        # What servers and load generators of the host moved; endless where that is not known of all.
+        bytes_per_process = [
+            process.moved_bytes_per_s for process in (*case.servers, *case.workers) if process.host == device.host
+        ]
+        moved = math.inf if None in bytes_per_process or not bytes_per_process else sum(filter(None, bytes_per_process))
         # Where others wrote most of it, only what the trial wrote itself counts towards its cgroup's limit.
-        moved = _moved_bytes_per_s(case, device.host)
         written = moved if written >= OTHERS_TIMES * moved else written
         words = f"{_mb(written)} written of {_mb(device.write_bytes_per_s_max)} it may take"
         yield written / device.write_bytes_per_s_max, bound, words
@@ -244,12 +245,6 @@ def _measured_rates(case: LimitingCase, device: DeviceShare) -> Iterator[tuple[f
     if ceiling is not None and ceiling.read_bytes_per_s:
         words = f"{_mb(device.read_bytes_per_s)} read of {_mb(ceiling.read_bytes_per_s)} it can give"
         yield device.read_bytes_per_s / ceiling.read_bytes_per_s, OF_CEILING, words
-
-
-def _moved_bytes_per_s(case: LimitingCase, host: str) -> float:
-    """What servers and load generators of a host moved; endless where that is not known of all."""
-    moved = [process.moved_bytes_per_s for process in (*case.servers, *case.workers) if process.host == host]
-    return math.inf if None in moved or not moved else sum(filter(None, moved))
 
 
 def _io_wait_words(stall: float | None) -> str:
@@ -411,7 +406,8 @@ def _limit_by_round_trips(case: LimitingCase) -> Iterator[Limiting]:
         return
     full = f"the window of {load.in_flight_max:,} messages was full {load.blocked_share:.0%} of the time"
     took = f"an acknowledgement took {load.service_ms:.1f} ms on average"
-    sync_ms = load.sync_ms if load.sync_ms is not None else _flush_ms(case)
+    flush_ms = max((device.flush_ms for device in case.devices if device.flush_ms is not None), default=None)
+    sync_ms = load.sync_ms if load.sync_ms is not None else flush_ms
     share = sync_ms / max(1e-9, load.service_ms) if load.local_sync and sync_ms is not None else 0.0
     if sync_ms is not None and SYNCS_OF_SERVICE <= share <= SYNCS_OF_OTHERS:
         words = f"{took}, a sync to disk {sync_ms:.1f} ms{' of it' if share <= 1 else ''}; {full}"
@@ -420,10 +416,6 @@ def _limit_by_round_trips(case: LimitingCase) -> Iterator[Limiting]:
         yield Limiting(Resource.REPLICATION, "", None, f"{took}, on {load.nodes_needed} nodes; {full}")
     else:
         yield Limiting(Resource.WINDOW, "", load.blocked_share, f"{full}, and {took}")
-
-
-def _flush_ms(case: LimitingCase) -> float | None:
-    return max((device.flush_ms for device in case.devices if device.flush_ms is not None), default=None)
 
 
 def _resources_looked_at(case: LimitingCase) -> str:

@@ -248,6 +248,9 @@ class _Host:
 
     def share(self) -> HostShare:
         sums, seconds, cpus = self._sums, self._seconds, self._last.cpus
+        others_by_way = [
+            self._per_accounted_s(name) for name in ("others_read_bytes", "others_written_bytes") if name in self._sums
+        ]
         return HostShare(
             cpus=cpus,
             cpu_share=sums.per_s("cpu_s", seconds) / cpus,
@@ -261,7 +264,7 @@ class _Host:
             network_sent_bytes_per_s=sums.per_s("network_sent_bytes", seconds),
             steal_cpus=sums.per_s("cpu_steal_s", seconds),
             kernel_cpus=sums.rate("cpu_kernel_s", seconds),
-            others_bytes_per_s=self._others_bytes_per_s(),
+            others_bytes_per_s=sum(filter(None, others_by_way)) if others_by_way else None,
             others_resident_bytes=self._resident_bytes_max if self.accounted_s else None,
             memory_bytes=self._last.memory_bytes,
             **{f"{who}_cpus": self._per_accounted_s(f"{who}_cpu_s") for who in ("control", "others", "unseen")},
@@ -273,12 +276,6 @@ class _Host:
         What is too much in one of them is too little in the next.
         """
         return max(0.0, self._sums[name] / self.accounted_s) if self.accounted_s else None
-
-    def _others_bytes_per_s(self) -> float | None:
-        ways = [
-            self._per_accounted_s(name) for name in ("others_read_bytes", "others_written_bytes") if name in self._sums
-        ]
-        return sum(filter(None, ways)) if ways else None
 
 
 class _Process:
@@ -306,6 +303,7 @@ class _Process:
 
     def share(self) -> ProcessShare:
         sums, seconds = self._sums, self._seconds
+        moved_by_way = [sums.rate(name, seconds) for name in ("read_bytes", "written_bytes")]
         return ProcessShare(
             name=self._last.name,
             cpus=sums.per_s("cpu_s", seconds),
@@ -317,13 +315,9 @@ class _Process:
             host=self._last.host,
             waiting=self._threads_with_most(lambda thread: thread.wait_share),
             wait_share=sums.rate("cpu_wait_s", seconds),
-            moved_bytes_per_s=self._moved_bytes_per_s(),
+            moved_bytes_per_s=None if None in moved_by_way else sum(filter(None, moved_by_way)),
             quota_group=self._last.quota_group,
         )
-
-    def _moved_bytes_per_s(self) -> float | None:
-        ways = [self._sums.rate(name, self._seconds) for name in ("read_bytes", "written_bytes")]
-        return None if None in ways else sum(filter(None, ways))
 
     def _threads_with_most(self, share: Callable[[ThreadShare], float]) -> tuple[ThreadShare, ...]:
         """The threads with the largest shares, the largest first.
