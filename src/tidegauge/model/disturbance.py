@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -102,7 +101,9 @@ class HostAccount:
 def taken_words(account: HostAccount) -> str:
     """ "1.50 of 2 CPUs (stress 0.90, dd 0.55)", with the host if it is another than the one that ran the trial."""
     of = f" of {account.host}" if account.host else ""
-    return f"{account.disturbing or 0.0:.2f} of {account.cpus} CPUs{of}{_in_brackets(program_words(account))}"
+    names = program_words(account)
+    in_brackets = f" ({', '.join(names)})" if names else ""
+    return f"{account.disturbing or 0.0:.2f} of {account.cpus} CPUs{of}{in_brackets}"
 
 
 PROGRAMS_NAMED = 3
@@ -119,7 +120,3 @@ def program_words(account: HostAccount) -> list[str]:
         if program.cpus >= CPUS_NAMED_MIN
     ]
     return [*named, *([f"programs that can't be seen from here {account.unseen:.2f}"] if account.unseen else [])]
-
-
-def _in_brackets(names: Sequence[str]) -> str:
-    return f" ({', '.join(names)})" if names else ""
