@@ -76,7 +76,9 @@ class Gauges:
             case TrialEnded() | TrialKept():
                 self._done += 1
                 self._gauges["tidegauge_trials_done"].set(self._done)
-                self._clear_trial_gauges()
+                self._clear_gauges(self._gauges.keys() - set(_OF_RUN))
+                self._phase.clear()
+                self._workers_seen = []
             case _:
                 pass
 
@@ -87,9 +89,6 @@ class Gauges:
         self._set_gauge("end_to_end_p99_ms", second.trial_id, second.end_to_end_p99_ms)
         self._set_gauge("backlog_msgs", second.trial_id, second.backlog)
         self._set_use_gauges(second.trial_id, second.use)
-        self._set_worker_gauges(second)
-
-    def _set_worker_gauges(self, second: SecondSeen) -> None:
         numbers = [worker.worker for worker in second.workers]
         if numbers != self._workers_seen:  # One of them has nothing any more.
             self._clear_gauges(WORKER_GAUGES)
@@ -112,11 +111,6 @@ class Gauges:
             gauge.clear()
         else:
             gauge.labels(trial).set(value)
-
-    def _clear_trial_gauges(self) -> None:
-        self._clear_gauges(self._gauges.keys() - set(_OF_RUN))
-        self._phase.clear()
-        self._workers_seen = []
 
     def _clear_gauges(self, names: Iterable[str]) -> None:
         for name in names:
