@@ -130,18 +130,14 @@ def is_at_place(place: Place, spec: TrialSpec, run: ExaminedRun) -> bool:
         if name in ("layout", "variant"):
             return asked in spec.point.values()
         if name == "load":
-            return asked == _number_of_load(spec, run)
+            # The number of a trial's offered rate among those of its experiment, in the campaign's order, from 1.
+            rules = dict.fromkeys(trial.rate_rule for trial in run.specs if trial.experiment == spec.experiment)
+            return asked == list(rules).index(spec.rate_rule) + 1
         if name == "form" and not any(trial.choice.form for trial in run.specs if trial.system == spec.system):
             return True  # As far as the run shows, the system has but one way of giving each level.
         return asked == actual[name]
 
     return all(agrees(name, asked) for name, asked in place.given().items())
-
-
-def _number_of_load(spec: TrialSpec, run: ExaminedRun) -> int:
-    """The number of a trial's offered rate among those of its experiment, in the campaign's order, from 1."""
-    rules = dict.fromkeys(trial.rate_rule for trial in run.specs if trial.experiment == spec.experiment)
-    return list(rules).index(spec.rate_rule) + 1
 
 
 def _key_of_repeats(spec: TrialSpec) -> tuple[object, ...]:
