@@ -217,14 +217,11 @@ def response_by_stretch(details: TrialDetails) -> list[Histogram]:
     by_stretch: dict[int, Histogram] = {}
     try:
         for interval in each_interval(details.trial.directory / "response.hlog"):
-            stretch = _stretch_starting_near(stretch_of, round(interval.start_s * 1000))
+            # The stretch of the second that begins then, as far as rounding allows.
+            start_ms = round(interval.start_s * 1000)
+            stretch = next((stretch_of[at] for at in (start_ms, start_ms - 1, start_ms + 1) if at in stretch_of), None)
             if stretch is not None:
                 by_stretch[stretch] = add_histograms(by_stretch.get(stretch, EMPTY), interval.histogram)
     except (OSError, ValueError, IndexError):
         return []
     return [by_stretch[stretch] for stretch in sorted(by_stretch)]
-
-
-def _stretch_starting_near(stretch_of: Mapping[int, int], start_ms: int) -> int | None:
-    """The stretch of the second that begins then, as far as rounding allows."""
-    return next((stretch_of[at] for at in (start_ms, start_ms - 1, start_ms + 1) if at in stretch_of), None)

@@ -148,7 +148,12 @@ class TrialStore:
         """Window histograms, Parquet, result, and last the status: whoever reads in between finds whole files."""
         with_reserve(self.reserve, partial(self._write_windows, totals))
         self._close_logs(durable=True)
-        self._make_parquet()
+        # Make a Parquet file of each table; one that can't be stays as lines, read alike: no result is lost for it.
+        for table in (self._seconds, self._workers, self.telemetry):
+            try:
+                table.finish()
+            except (RunFailedError, OSError, ValueError, TypeError):  # pyarrow has ValueErrors and TypeErrors
+                table.close()
         content = ResultFile(schema=RESULT_SCHEMA, result=result, totals=totals, remarks=reasons_to_store(result))
         write = partial(write_json, self.directory / "result.json", content, durable=True)
         with_reserve(self.reserve, write)
@@ -156,14 +161,6 @@ class TrialStore:
             (self.directory / name).unlink(missing_ok=True)
         with_reserve(self.reserve, partial(self._write_status, "finished", "", now_text()))
         self.ended = True
-
-    def _make_parquet(self) -> None:
-        """Make a Parquet file of each table; one that can't be stays as lines, read alike: no result is lost for it."""
-        for table in (self._seconds, self._workers, self.telemetry):
-            try:
-                table.finish()
-            except (RunFailedError, OSError, ValueError, TypeError):  # pyarrow has ValueErrors and TypeErrors
-                table.close()
 
     def fail(self, cause: str, interrupted: bool, log_path: Path | None = None) -> None:
         """The trial ended without a result; what was measured stays. Does nothing after `finish`.
