@@ -205,10 +205,11 @@ def _choose_level(campaign: Campaign, place: int, implementation: System, expect
     ways = [choice for choice in possible if choice.level == target.level]
     if not ways:
         levels = ", ".join(str(level) for level in sorted({choice.level for choice in possible}))
+        nodes_in_words = "one node" if nodes == 1 else f"{nodes} nodes"
         raise ImpossibleError(
             campaign,
             at,
-            f"durability: {implementation.title} on {_nodes_in_words(nodes)} can't give level "
+            f"durability: {implementation.title} on {nodes_in_words} can't give level "
             f"{target.level}; it can give {levels or 'none'}.",
             "Levels 1 and 2 need copies on several nodes; choose a level that every system can give.",
         )
@@ -261,7 +262,3 @@ def _check_form(
             f"{did_you_mean(form, forms)}.",
             f"Name one of {', '.join(forms)}, or leave 'form' out." if forms else "Leave 'form' out.",
         )
-
-
-def _nodes_in_words(nodes: int) -> str:
-    return "one node" if nodes == 1 else f"{nodes} nodes"

@@ -71,7 +71,11 @@ class FairnessWatch:
 
     def seen(self, spec: TrialSpec, in_force: ComparedSystem) -> None:
         """A trial of a system is prepared: compare it with the newest trials of its like on the others."""
-        alike = self._contenders.setdefault(_kind_of_trial(spec), {})
+        # A text that is equal for trials which are to be compared: an experiment may vary the workload by trial.
+        # Partitions, which a system may have of its own, differ from trial to trial by the point only.
+        workload = replace(spec.workload.neutral(), partitions=1)
+        kind_of_trial = f"{spec.experiment} {point_words(spec.point)} {workload}"
+        alike = self._contenders.setdefault(kind_of_trial, {})
         alike[spec.system] = in_force
         # Alone, the first system of several would have nobody to be unequal to.
         if len(alike) < min(2, self._systems.get(point_words(spec.point), 1)):
@@ -116,13 +120,6 @@ def contender_of_trial(
 
 def _unjudged_settings(settings: Mapping[str, str], judged: frozenset[str]) -> dict[str, str]:
     return {name: value for name, value in settings.items() if name.rpartition(" ")[2] not in judged}
-
-
-def _kind_of_trial(spec: TrialSpec) -> str:
-    """A text that is equal for trials which are to be compared: an experiment may vary the workload by trial."""
-    # Partitions, which a system may have of its own, differ from trial to trial by the point only.
-    workload = replace(spec.workload.neutral(), partitions=1)
-    return f"{spec.experiment} {point_words(spec.point)} {workload}"
 
 
 def _facts_given_to_system(spec: TrialSpec, choice: SystemChoice, level: int | None) -> dict[Property, Fact]:

@@ -276,8 +276,12 @@ def _rates_first(campaign: Campaign, turns: Sequence[Turn]) -> Sequence[Turn]:
 def _plan_step(point: Point, chosen: ExperimentChoice, contender: Contender, number: int, block: int) -> Step:
     """Plan the step of this number, from 1. The seed is the same for all systems of a block."""
     campaign, system, implementation = point.campaign, contender.system, contender.implementation
+    # A point as a part of a directory's name: "-partitions-100-durability-3".
+    words = "-".join(f"{axis} {value}" for axis, value in point.values.items())
+    slug = re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-.")[:_POINT_CHARS_MAX].rstrip("-.")
+    slug_of_point = f"-{slug}" if slug else ""
     base = TrialSpec(
-        trial_id=f"{number:04d}-{chosen.name}-{system.name}{_slug_of_point(point)}",
+        trial_id=f"{number:04d}-{chosen.name}-{system.name}{slug_of_point}",
         experiment=chosen.name,
         system=contender.label,
         choice=contender.choice,
@@ -324,10 +328,3 @@ def _with_best_choice(trial: AttestSpec, system: System) -> AttestSpec:
     possible = system.possible_levels(trial.system.partition("@")[2], trial.nodes)
     best = next((choice for choice in possible if choice.level == trial.choice.level), trial.choice)
     return trial if trial.choice in possible else replace(trial, choice=best)
-
-
-def _slug_of_point(point: Point) -> str:
-    """A point as a part of a directory's name: "-partitions-100-durability-3"."""
-    words = "-".join(f"{axis} {value}" for axis, value in point.values.items())
-    slug = re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-.")[:_POINT_CHARS_MAX].rstrip("-.")
-    return f"-{slug}" if slug else ""

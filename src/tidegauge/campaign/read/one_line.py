@@ -217,9 +217,11 @@ def _read_target(line: CommandLine) -> tuple[System, dict[str, Any], dict[KeyPat
         if at and not version:
             raise UserError(f"{line.target}: a version must follow the '@', such as {name}@{system.default_version}.")
     if line.verb == BENCH and address is None and line.attach_file is None:
+        ports = _first_key(system).ports if system.attach_rules else {}
+        usual_port = next((f":{port}" for port in ports.values()), "")
         raise UserError(
             f"{BENCH} {line.target}: which cluster is to be measured?",
-            f"Such as: tidegauge {BENCH} {system.name} localhost{_usual_port(system)}. To measure servers that are "
+            f"Such as: tidegauge {BENCH} {system.name} localhost{usual_port}. To measure servers that are "
             f"started here: tidegauge quick --systems {system.name}",
         )
     item: dict[str, Any] = {"name": system.name}
@@ -237,11 +239,6 @@ def _read_target(line: CommandLine) -> tuple[System, dict[str, Any], dict[KeyPat
         # Not as it was given: it may hold a password.
         options |= {(*at_attach, key.name): _THE_ADDRESS for key in rules.keys}
     return system, item, options
-
-
-def _usual_port(system: System) -> str:
-    ports = _first_key(system).ports if system.attach_rules else {}
-    return next((f":{port}" for port in ports.values()), "")
 
 
 def _system_of_name(name: str, line: CommandLine) -> System:

@@ -55,19 +55,18 @@ class ClusterBook:
         """
         key = f"{system.name} {choice}"
         if key not in self._asked:
-            self._asked[key] = self._ask_now(system, choice, label, level)
+            way = Attachment(choice, "", "", read_secrets(choice, label))
+            cluster = way.cluster(system, level)
+            with ExitStack() as ending:
+                logs = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="tidegauge-ask-")))
+                host = ending.enter_context(self._tools.open_host())
+                worker = self._tools.start_worker(host, system.driver, logs)
+                ending.callback(worker.close)
+                settings = cluster.read_back(
+                    lambda names: worker.describe(system.driver, cluster.connection, names), []
+                )
+            self._asked[key] = AskedCluster(tuple(way.without_secrets(settings)), cluster.nodes_in(settings))
         return self._asked[key]
-
-    def _ask_now(self, system: System, choice: AttachChoice, label: str, level: LevelChoice) -> AskedCluster:
-        way = Attachment(choice, "", "", read_secrets(choice, label))
-        cluster = way.cluster(system, level)
-        with ExitStack() as ending:
-            logs = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="tidegauge-ask-")))
-            host = ending.enter_context(self._tools.open_host())
-            worker = self._tools.start_worker(host, system.driver, logs)
-            ending.callback(worker.close)
-            settings = cluster.read_back(lambda names: worker.describe(system.driver, cluster.connection, names), [])
-        return AskedCluster(tuple(way.without_secrets(settings)), cluster.nodes_in(settings))
 
 
 def level_to_expect(step: Step, asked: AskedCluster) -> LevelFinding | None:

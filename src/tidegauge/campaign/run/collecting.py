@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from tidegauge.campaign.run.figures import DRAIN, MEASURE, Follower, SecondsSource
+from tidegauge.campaign.run.figures import DRAIN, MEASURE, Follower
 from tidegauge.campaign.run.resources import RunResources
 from tidegauge.campaign.run.trial.result import Measuring, Observed, make_result
 from tidegauge.errors import RunFailedError
@@ -28,7 +28,6 @@ from tidegauge.numbers import plural
 from tidegauge.plain import typed
 from tidegauge.statistics.steady import jit_cpus
 from tidegauge.store.run import RunStore
-from tidegauge.store.trial import TrialStore
 from tidegauge.worker.api import LeftResults
 from tidegauge.worker.group import GroupMember, Put, WorkerGroup, pump_in_thread
 from tidegauge.worker.sequences import SequencesPart
@@ -82,9 +81,17 @@ def _collect_result(
         figures = left_figures(left_results, spec.workload, measuring.processes, logs, worker.facts)
         totals = figures.totals()
         trial = store.reopen_trial(spec)
-        result = _with_reason_of_collecting(
-            _result_of_left(spec, measuring, figures, totals, trial), totals, left_results[0].reason
+        follower = Follower(spec, figures, trial, lambda _: None, lambda: None)
+        follower.begin_phase(MEASURE, measuring.from_mono_ns)
+        follower.begin_phase(DRAIN, measuring.until_mono_ns)
+        follower.follow_to_end()
+        # Whether what is missing was lost, or on its way, nobody knows.
+        drain_end = "limit" if _count_gaps(totals)[0] else "drained"
+        observed = observe_trial(spec, measuring, follower, measuring.until_mono_ns, drain_end)
+        result_of_left = make_result(
+            spec, totals, replace(observed, warm_up=follower.points_between(0, measuring.from_mono_ns))
         )
+        result = _with_reason_of_collecting(result_of_left, totals, left_results[0].reason)
         trial.finish(result, totals)
         worker.remove_left_results(measuring.trial_id)
     finally:
@@ -108,19 +115,6 @@ def _check_left_results(left: Sequence[LeftResults], measuring: Measuring) -> No
             raise RunFailedError(f"what {process} left is of another attempt.")
         if not left_of_process.seconds or left_of_process.seconds[0].second:
             raise RunFailedError(f"the first seconds of {process} were not kept for so long.")
-
-
-def _result_of_left(
-    spec: LoadSpec, measuring: Measuring, figures: SecondsSource, totals: TotalFigures, trial: TrialStore
-) -> LoadResult:
-    follower = Follower(spec, figures, trial, lambda _: None, lambda: None)
-    follower.begin_phase(MEASURE, measuring.from_mono_ns)
-    follower.begin_phase(DRAIN, measuring.until_mono_ns)
-    follower.follow_to_end()
-    # Whether what is missing was lost, or on its way, nobody knows.
-    drain_end = "limit" if _count_gaps(totals)[0] else "drained"
-    observed = observe_trial(spec, measuring, follower, measuring.until_mono_ns, drain_end)
-    return make_result(spec, totals, replace(observed, warm_up=follower.points_between(0, measuring.from_mono_ns)))
 
 
 def _count_gaps(totals: TotalFigures) -> tuple[int, int]:

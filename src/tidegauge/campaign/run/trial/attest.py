@@ -104,7 +104,15 @@ class _AttestationTrial:
     def __post_init__(self) -> None:
         """Find what is kept of before."""
         self._plan = self.trial.spec.attest
-        self._kept = _cycles_kept(self._plan, self.before)
+        # The cycles from the first on that needn't be made again; the last one always is, for what a trial ends with.
+        outcomes_kept: list[CycleOutcome] = []
+        for cycle, outcome in zip(
+            self._plan.cycles[:-1], self.before.cycles if self.before is not None else (), strict=False
+        ):
+            if (cycle.number, cycle.scenario) != (outcome.number, outcome.scenario) or _is_enough(self._plan, outcome):
+                break
+            outcomes_kept.append(outcome)
+        self._kept = tuple(outcomes_kept)
 
     def run(self) -> AttestOutcome:
         """Carry out all cycles, until one can't be; of a positive control until one has lost something.
@@ -173,16 +181,6 @@ class _AttestationTrial:
 def _is_enough(plan: AttestPlan, outcome: CycleOutcome) -> bool:
     """Whether no cycle needs to follow: the servers are gone, or a positive control has lost something."""
     return not outcome.served or (plan.control and outcome.scenario is not Scenario.NONE and outcome.lost > 0)
-
-
-def _cycles_kept(plan: AttestPlan, before: AttestOutcome | None) -> tuple[CycleOutcome, ...]:
-    """The cycles from the first on that needn't be made again; the last one always is, for what a trial ends with."""
-    outcomes_kept: list[CycleOutcome] = []
-    for cycle, outcome in zip(plan.cycles[:-1], before.cycles if before is not None else (), strict=False):
-        if (cycle.number, cycle.scenario) != (outcome.number, outcome.scenario) or _is_enough(plan, outcome):
-            break
-        outcomes_kept.append(outcome)
-    return tuple(outcomes_kept)
 
 
 def _result_of_trial(

@@ -142,14 +142,10 @@ def run_cycle(trial: RunningTrial[AttestSpec], cycle: Cycle, prepared: Prepared)
     pairs = [] if before is None else [(before, trial.worker.committed_positions(order))]
     reads += _read_replicas(trial, order, reads)
     anomalies = find_anomalies(history, reads, pairs, [cut.frozen_mono_ns for cut in cuts], watch.back_ns)
-    outcome = replace(outcome, first_publish_s=_first_publish_s(history, watch.frozen_ns))
+    # Seconds from the last freeze (0 = there was none) to the first acknowledgement after it; None without either.
+    first_ns = history.first_acknowledged_after(watch.frozen_ns) if watch.frozen_ns else -1
+    outcome = replace(outcome, first_publish_s=(first_ns - watch.frozen_ns) / 1e9 if first_ns > 0 else None)
     return _with_anomalies(trial, outcome, history, anomalies, order.trial_number)
-
-
-def _first_publish_s(history: History, frozen_ns: int) -> float | None:
-    """Seconds from the last freeze (0 = there was none) to the first acknowledgement after it; None without either."""
-    first_ns = history.first_acknowledged_after(frozen_ns) if frozen_ns else -1
-    return (first_ns - frozen_ns) / 1e9 if first_ns > 0 else None
 
 
 def _not_served(

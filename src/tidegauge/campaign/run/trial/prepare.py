@@ -13,7 +13,7 @@ from tidegauge.campaign.run.running_trial import BeganWith, RunningTrial, await_
 from tidegauge.campaign.run.trial.order import load_order
 from tidegauge.campaign.run.witnessing import checked_level
 from tidegauge.errors import RunFailedError
-from tidegauge.fairness import ComparedSystem, sending_of
+from tidegauge.fairness import sending_of
 from tidegauge.model.events import Observer, PhaseProgress
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.sending import Sending
@@ -72,7 +72,14 @@ def prepare_load(trial: RunningTrial[Spec]) -> tuple[RunningTrial[Spec], LoadOrd
     settings = [*server_settings, *client_settings]
     level = checked_level(trial, settings)
     if trial.fairness is not None:
-        trial.fairness.seen(spec, _in_force(trial, settings, level))
+        subject, host = trial.subject, trial.resources.host
+        around = facts_of_surroundings(
+            subject.distribution.java_version, trial.cache_dropped, host.name, trial.worker.facts
+        )
+        in_force = contender_of_trial(
+            trial.spec, subject.choice, subject.system, tuple(settings), around, level=level.level
+        )
+        trial.fairness.seen(spec, in_force)
     began_with = BeganWith(tuple(topics), tuple(server_settings), tuple(client_settings))
     trial = replace(trial, sending=_sending_of_producers(trial, settings), began_with=began_with)
     if level.level is None:
@@ -88,11 +95,3 @@ def _sending_of_producers(trial: RunningTrial, settings: Sequence[Setting]) -> S
     facts = trial.worker.facts
     library = facts.drivers.get(system.driver, "") if facts else ""
     return sending_of(case, system.client_facts(case).facts, library)
-
-
-def _in_force(trial: RunningTrial, settings: Sequence[Setting], level: LevelFinding) -> ComparedSystem:
-    subject, host = trial.subject, trial.resources.host
-    around = facts_of_surroundings(
-        subject.distribution.java_version, trial.cache_dropped, host.name, trial.worker.facts
-    )
-    return contender_of_trial(trial.spec, subject.choice, subject.system, tuple(settings), around, level=level.level)

@@ -10,7 +10,7 @@ from tidegauge.experiments.chasing import reads_sentence
 from tidegauge.hosts.fsync import Calm
 from tidegauge.model.faults import FaultResult
 from tidegauge.model.level import LevelFinding
-from tidegauge.model.load import RECEIVING, SubscriptionTotals, TotalFigures, Traced, WindowFigures
+from tidegauge.model.load import RECEIVING, SubscriptionTotals, TotalFigures, Traced
 from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.sending import Sending
 from tidegauge.model.trial import (
@@ -111,6 +111,7 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
     evidence = _evidence_of_trial(spec, totals, observed, measured_s, subscriptions=subscriptions, workers=workers)
     verdict = judge_evidence(evidence)
     without_outcome = evidence.failed + evidence.unresolved
+    message_bytes = window.acked_bytes / window.acked if window.acked else float(spec.workload.payload.message_bytes)
     return LoadResult(
         spec=spec,
         sending=measuring.sending,
@@ -118,7 +119,7 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
         status=verdict.status,
         offered_msgs_per_s=evidence.offered_msgs_per_s,
         msgs_per_s=evidence.achieved_msgs_per_s,
-        mb_per_s=evidence.achieved_msgs_per_s * _message_bytes(spec, window) / 1e6,
+        mb_per_s=evidence.achieved_msgs_per_s * message_bytes / 1e6,
         sent=totals.sent,
         acked=totals.acked,
         failed=totals.failed,
@@ -233,10 +234,6 @@ def _evidence_of_trial(
         generators_msgs_per_s=observed.generators_msgs_per_s,
         receive_errors=[(message, count) for where, message, count in totals.errors if where == RECEIVING],
     )
-
-
-def _message_bytes(spec: LoadSpec, window: WindowFigures) -> float:
-    return window.acked_bytes / window.acked if window.acked else float(spec.workload.payload.message_bytes)
 
 
 def _subscription_result(sub: SubscriptionTotals, observed: Observed) -> SubscriptionResult:
