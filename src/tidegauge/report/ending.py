@@ -328,17 +328,13 @@ def _before_again(invalid: Sequence[MeasuredResult], busy: str) -> str:
     invalid_remedies = [one.remedy for result in invalid for one in result.disturbances if one.harm is Harm.INVALID]
     remedies = [*invalid_remedies, *([] if busy else filter(None, map(_first_remedy, invalid)))]
     if not remedies and busy:
-        return _remedy_of_busy_machine(invalid)
+        # What helps a machine that was busy: that others leave it, unless it was busy without them.
+        if _without_others(invalid):
+            return "On a machine with more CPUs, or at a lower rate, run it again: "
+        return "Close other programs and run it again: "
     if not remedies:
         return ONCE_FIXED
     return f"{capitalized(remedies[0])}. Then run it again: "
-
-
-def _remedy_of_busy_machine(busy: Sequence[MeasuredResult]) -> str:
-    """What helps a machine that was busy: that others leave it, unless it was busy without them."""
-    if _without_others(busy):
-        return "On a machine with more CPUs, or at a lower rate, run it again: "
-    return "Close other programs and run it again: "
 
 
 def _without_others(busy: Sequence[MeasuredResult]) -> bool:

@@ -136,12 +136,43 @@ class RunFacts:
     @cached_property
     def host(self) -> str:
         """Its host, and who ran where, in two sentences; "" where the run does not (yet) say."""
-        return _host_words(self.run)
+        host = self.run.facts("host")
+        if not host:
+            return ""
+        memory_bytes = host.get("memory_bytes")
+        memory = f"{rounded(memory_bytes / (1 << 30))} GiB memory" if isinstance(memory_bytes, int) else ""
+        kernel = " ".join(str(host.get("kernel", "")).split()[:2])
+        disks = host.get("disks")
+        disk_facts = disks.values() if isinstance(disks, Mapping) else []
+        systems = sorted({str(disk.get("file_system")) for disk in disk_facts if isinstance(disk, Mapping)} - {"None"})
+        cpus = host.get("cpus")
+        counted = plural(cpus, "CPU") if isinstance(cpus, int) else "? CPUs"
+        processor = f"{counted} ({host.get('cpu_model') or 'unknown model'})"
+        # Earlier versions kept no plan.
+        specs = self.run.planned or tuple(trial.spec for trial in self.run.trials if trial.spec)
+        data_here = systems and not (specs and all(spec.elsewhere for spec in specs))
+        parts = [processor, memory, kernel, f"data on {', '.join(systems)}" if data_here else ""]
+        where = _where_all_ran(specs, self.run.measured) if self.run.trials else ""
+        return f"{', '.join(part for part in parts if part)}. {where}".rstrip()
 
     @cached_property
     def sessions(self) -> list[str]:
         """Which trials were made in which of several sessions, and what changed between them."""
-        return _session_words(self.run)
+        if len(self.run.sessions) < 2:
+            return []
+        sentences = []
+        for session in self.run.sessions:
+            names = self.run.results_of_session(session)
+            which = f" ({names[0]} to {names[-1]})" if len(names) > 1 else f" ({names[0]})" if names else ""
+            sentences.append(
+                f"Session {session.number}, started {local_time(session.started_at)}: {session.status}, "
+                f"{plural(len(names), 'trial')} finished{which}."
+            )
+        for number, changes in enumerate(self.run.sessions_changed):
+            if changes:
+                shown = join_first(changes, CHANGES_MAX, "; ")
+                sentences.append(f"Changed between sessions {number} and {number + 1}: {shown}.")
+        return sentences
 
     def planned(self, experiment: str, at: str) -> list[str]:
         """Systems that an experiment was to measure at a point, in words."""
@@ -154,28 +185,6 @@ class RunFacts:
         return f"no result of {self.names.listed(missing)}" if missing else ""
 
 
-def _host_words(run: StoredRun) -> str:
-    """The host of a run, and who ran where, in two sentences; "" where the run does not (yet) say."""
-    host = run.facts("host")
-    if not host:
-        return ""
-    memory_bytes = host.get("memory_bytes")
-    memory = f"{rounded(memory_bytes / (1 << 30))} GiB memory" if isinstance(memory_bytes, int) else ""
-    kernel = " ".join(str(host.get("kernel", "")).split()[:2])
-    disks = host.get("disks")
-    disk_facts = disks.values() if isinstance(disks, Mapping) else []
-    systems = sorted({str(disk.get("file_system")) for disk in disk_facts if isinstance(disk, Mapping)} - {"None"})
-    cpus = host.get("cpus")
-    counted = plural(cpus, "CPU") if isinstance(cpus, int) else "? CPUs"
-    processor = f"{counted} ({host.get('cpu_model') or 'unknown model'})"
-    # Earlier versions kept no plan.
-    specs = run.planned or tuple(trial.spec for trial in run.trials if trial.spec)
-    data_here = systems and not (specs and all(spec.elsewhere for spec in specs))
-    parts = [processor, memory, kernel, f"data on {', '.join(systems)}" if data_here else ""]
-    where = _where_all_ran(specs, run.measured) if run.trials else ""
-    return f"{', '.join(part for part in parts if part)}. {where}".rstrip()
-
-
 def _where_all_ran(planned: Sequence[TrialSpec], measured: Sequence[MeasuredResult]) -> str:
     """Who ran where, and whether what they said to each other could be read on the way."""
     fleet = any(spec.load_hosts for spec in planned)
@@ -183,7 +192,15 @@ def _where_all_ran(planned: Sequence[TrialSpec], measured: Sequence[MeasuredResu
     if attached and all(spec.attached for spec in planned):
         if fleet:
             return "Clients ran on the hosts of a fleet, servers on others."
-        return f"Clients ran on it. {_where_attached(measured)}"
+        # Where servers of others run, as far as processes that the clients talked to were seen on the clients' hosts.
+        looked = [result.accounts for result in measured if result.spec.attached and result.accounts]
+        if any(account.servers > 0 for accounts in looked for account in accounts):
+            where_attached = "Servers that others run were on it, too."
+        elif looked:
+            where_attached = "Others run the servers; none of their processes was seen on it."
+        else:
+            where_attached = "Others run the servers; where was not looked up."
+        return f"Clients ran on it. {where_attached}"
     apart = any(spec.apart for spec in planned)
     where = "Clients ran on it, servers on other hosts" if apart else "Servers and clients ran on it together"
     if fleet:
@@ -193,35 +210,6 @@ def _where_all_ran(planned: Sequence[TrialSpec], measured: Sequence[MeasuredResu
     # Servers that Tidegauge starts listen without TLS.
     plain = " Between them nothing was encrypted (plaintext listeners)." if apart else ""
     return f"{where}.{plain}"
-
-
-def _where_attached(measured: Sequence[MeasuredResult]) -> str:
-    """Where servers of others run, as far as processes that the clients talked to were seen on the clients' hosts."""
-    looked = [result.accounts for result in measured if result.spec.attached and result.accounts]
-    if any(account.servers > 0 for accounts in looked for account in accounts):
-        return "Servers that others run were on it, too."
-    if looked:
-        return "Others run the servers; none of their processes was seen on it."
-    return "Others run the servers; where was not looked up."
-
-
-def _session_words(run: StoredRun) -> list[str]:
-    """Which trials were made in which session of a run that has several, and what changed between them."""
-    if len(run.sessions) < 2:
-        return []
-    sentences = []
-    for session in run.sessions:
-        names = run.results_of_session(session)
-        which = f" ({names[0]} to {names[-1]})" if len(names) > 1 else f" ({names[0]})" if names else ""
-        sentences.append(
-            f"Session {session.number}, started {local_time(session.started_at)}: {session.status}, "
-            f"{plural(len(names), 'trial')} finished{which}."
-        )
-    for number, changes in enumerate(run.sessions_changed):
-        if changes:
-            shown = join_first(changes, CHANGES_MAX, "; ")
-            sentences.append(f"Changed between sessions {number} and {number + 1}: {shown}.")
-    return sentences
 
 
 def further_tables(block: Block) -> list[FigureTable]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from xml.etree import ElementTree
 
-from tidegauge.model.trial import MeasuredResult, TrialResult, Validity
+from tidegauge.model.trial import MeasuredResult, Validity
 from tidegauge.numbers import in_unit
 from tidegauge.report import fairness, thresholds
 from tidegauge.report.facts import RunFacts
@@ -91,16 +91,6 @@ def _trial_case(trial: StoredTrial) -> JunitCase:
     if trial.result is None:
         return JunitCase(trial.trial_id, suite, State.ERROR, trial.status_words)
     result = trial.result
-    output = "\n".join((_figure_words(result), *map(str, (*result.reasons, *result.warnings))))
-    reasons = "; ".join(map(str, result.reasons))
-    if isinstance(result, MeasuredResult) and (result.lost or result.corrupt):
-        return JunitCase(trial.trial_id, suite, State.FAILURE, reasons, output, result.measured_s)
-    if result.validity is Validity.INVALID:
-        return JunitCase(trial.trial_id, suite, State.ERROR, f"INVALID: {reasons}", output, result.measured_s)
-    return JunitCase(trial.trial_id, suite, output=output, seconds=result.measured_s)
-
-
-def _figure_words(result: TrialResult) -> str:
     values = [
         (figure, figure.of(result)) for figure in figures_shown(Shown.JUNIT) if isinstance(result, MeasuredResult)
     ]
@@ -109,7 +99,14 @@ def _figure_words(result: TrialResult) -> str:
         for figure, value in values
         if value is not None
     ]
-    return f"{result.spec.label}: {', '.join((*figures, result.validity.value))}"
+    figure_words = f"{result.spec.label}: {', '.join((*figures, result.validity.value))}"
+    output = "\n".join((figure_words, *map(str, (*result.reasons, *result.warnings))))
+    reasons = "; ".join(map(str, result.reasons))
+    if isinstance(result, MeasuredResult) and (result.lost or result.corrupt):
+        return JunitCase(trial.trial_id, suite, State.FAILURE, reasons, output, result.measured_s)
+    if result.validity is Validity.INVALID:
+        return JunitCase(trial.trial_id, suite, State.ERROR, f"INVALID: {reasons}", output, result.measured_s)
+    return JunitCase(trial.trial_id, suite, output=output, seconds=result.measured_s)
 
 
 def _ruling_case(ruling: Ruling) -> JunitCase:

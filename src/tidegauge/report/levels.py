@@ -74,20 +74,6 @@ def _declared_words(choice: LevelChoice) -> str:
     return "" if choice.is_open else f", declared {choice.level}"
 
 
-def _named_forms(levels: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:
-    """In which form each system gives its level, of those that have several: " (pulsar@4.2.4: bypass)".
-
-    Without its name where there is one system only: " (bypass)".
-    """
-    named = {
-        system: choice.form
-        for system, (choice, finding) in levels.items()
-        if as_asked(choice, finding) and _form_words(choice)
-    }
-    words = [form if len(levels) == 1 else f"{system}: {form}" for system, form in named.items()]
-    return f" ({', '.join(words)})" if words else ""
-
-
 def by_point(results: Sequence[TrialResult]) -> list[tuple[str, list[TrialResult]]]:
     """Results by what is to be said of their durability, each with the swept values that decided it, in words.
 
@@ -161,7 +147,16 @@ def promised_words(levels: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> st
     whom = "every system" if len(levels) > 1 else next(iter(levels))
     asked = AS_FOUND_WORDS if any(choice.as_found for choice, _ in levels.values()) else "as asked"
     kept = all(as_asked(choice, finding) for choice, finding in levels.values())
-    return f"level {level} for {whom}{_named_forms(levels)}, {asked if kept else 'NOT AS ASKED'}"
+    # In which form each system gives its level, of those that have several: " (pulsar@4.2.4: bypass)". Without its name
+    # where there is one system only: " (bypass)".
+    named = {
+        system: choice.form
+        for system, (choice, finding) in levels.items()
+        if as_asked(choice, finding) and _form_words(choice)
+    }
+    words = [form if len(levels) == 1 else f"{system}: {form}" for system, form in named.items()]
+    forms_in_words = f" ({', '.join(words)})" if words else ""
+    return f"level {level} for {whom}{forms_in_words}, {asked if kept else 'NOT AS ASKED'}"
 
 
 def caveats(results: Sequence[TrialResult]) -> dict[str, list[str]]:

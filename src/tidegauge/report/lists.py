@@ -53,7 +53,9 @@ def runs_list(runs: Sequence[StoredRun]) -> RenderableType:
     for run in runs:
         trials = f"{len(run.results)}/{run.trials_expected}"
         labels = [run.labels.words] if labelled else []
-        table.add_row(run.path.name, *labels, local_time(run.started_at), _status_words(run), trials)
+        marks = [fairness.MARK] if run.terms.unequal else []
+        marks += [BRIEF_MARK] if run.overrides.get("scale") == PublishedScale.BRIEF else []
+        table.add_row(run.path.name, *labels, local_time(run.started_at), ", ".join((run.status_words, *marks)), trials)
     return table
 
 
@@ -104,7 +106,13 @@ class ShownPlan:
 def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE) -> RenderableType:
     """The trials of a plan in order, with what each takes and the whole, and what to know before it runs."""
     trials = plan.trials
-    rows = _trials_by_row(trials)
+    # Trials as rows: those of a search, which differ by nothing that is known beforehand, share one.
+    rows: list[list[TrialSpec]] = []
+    for trial in trials:
+        if rows and trial.exploratory and replace(rows[-1][0], trial_id=trial.trial_id) == trial:
+            rows[-1].append(trial)
+        else:
+            rows.append([trial])
     workloads = list(_workload_parts(trials))
     steps: list[RenderableType] = [
         heading(f"{plural(len(trials), 'trial')}, in this order:"),
@@ -371,20 +379,3 @@ def _lack_words(room: Room) -> str:
         return ""
     has = "it has" if len(room.places) == 1 else "they have"
     return f" ({has} {gib(room.free_bytes)}: TOO LITTLE, the run would end there)"
-
-
-def _trials_by_row(trials: Sequence[TrialSpec]) -> list[list[TrialSpec]]:
-    """Trials as rows: those of a search, which differ by nothing that is known beforehand, share one."""
-    rows: list[list[TrialSpec]] = []
-    for trial in trials:
-        if rows and trial.exploratory and replace(rows[-1][0], trial_id=trial.trial_id) == trial:
-            rows[-1].append(trial)
-        else:
-            rows.append([trial])
-    return rows
-
-
-def _status_words(run: StoredRun) -> str:
-    marks = [fairness.MARK] if run.terms.unequal else []
-    marks += [BRIEF_MARK] if run.overrides.get("scale") == PublishedScale.BRIEF else []
-    return ", ".join((run.status_words, *marks))

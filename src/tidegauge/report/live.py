@@ -252,7 +252,13 @@ def use_words(use: UseNow | None) -> str:
 def outcome_line(ended: TrialEnded, before: LiveState) -> str:
     """One finished trial in one line."""
     if ended.result is None:
-        return f"{ended.spec.trial_id}: failed{_failure_words(ended, before)}"
+        # Why a trial failed, as a phrase to append; "" if it is the only one: the run's error, which follows, says it.
+        if len(before.trials) == 1:
+            failure_words = ""
+        else:
+            same = next((earlier for earlier in before.ended if earlier.failure == ended.failure), None)
+            failure_words = f" for the same reason as {same.spec.trial_id}" if same else f": {ended.failure}"
+        return f"{ended.spec.trial_id}: failed{failure_words}"
     result = ended.result
     if isinstance(result, AttestResult):
         return f"{ended.spec.trial_id}: {attest_outcome(result.spec.attest, result.attest)}"
@@ -260,14 +266,6 @@ def outcome_line(ended: TrialEnded, before: LiveState) -> str:
     if isinstance(result, LoadResult):
         figures += f", response p50 {ms(result.response.p50_ms)}, p99 {ms(result.response.p99_ms)} ms"
     return f"{ended.spec.trial_id}: {figures}: {result.validity.shown}"
-
-
-def _failure_words(ended: TrialEnded, before: LiveState) -> str:
-    """Why a trial failed, as a phrase to append; "" if it is the only one: the run's error, which follows, says it."""
-    if len(before.trials) == 1:
-        return ""
-    same = next((earlier for earlier in before.ended if earlier.failure == ended.failure), None)
-    return f" for the same reason as {same.spec.trial_id}" if same else f": {ended.failure}"
 
 
 def seconds_left(state: LiveState, now_s: float) -> float | None:

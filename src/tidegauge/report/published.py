@@ -40,13 +40,9 @@ def published_plan(choice: Choice) -> Iterable[RenderableType]:
     if choice.scale == PublishedScale.SHARES:
         rates_words = "Rates are found here, or shares of what was found; --scale original takes the report's own."
         yield indented(f"{rates_words} --scale brief is a first look.")
-    yield from _scale_parts(choice.scale)
+    if words := scale_words(choice.scale):
+        yield indented(words, "bold yellow" if choice.scale == PublishedScale.BRIEF else "")
     yield from (indented(f"Differs: {sentence}") for sentence in choice.differs)
-
-
-def _scale_parts(scale: str) -> Iterable[RenderableType]:
-    if words := scale_words(scale):
-        yield indented(words, "bold yellow" if scale == PublishedScale.BRIEF else "")
 
 
 def scale_words(scale: str) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidegauge.comparison import within
 from tidegauge.model.trial import AttestSpec, TrialResult, point_words
 from tidegauge.numbers import local_time, plural
 from tidegauge.places import entries_of_directory, is_file
@@ -122,19 +121,15 @@ def _comparison_parts(facts: RunFacts) -> Iterable[RenderableType]:
     yield from headed_bullets("Compared", facts.compared)
     if any(ratio.comparison.interval for ratio in facts.ratios):
         yield Paragraph(compare.HOW_SURE, "dim")
-    yield from _repeat_parts(facts.run, facts.ratios)
-
-
-def _repeat_parts(run: StoredRun, ratios: Sequence[within.Ratio]) -> Iterable[RenderableType]:
-    """How to decide what is open: the command, with the repeats that it takes."""
-    needed = compare.repeats_needed(ratios)
+    # How to decide what is open: the command, with the repeats that it takes.
+    needed = compare.repeats_needed(facts.ratios)
     if needed is None:
         return
-    if any(ratio.repeated for ratio in ratios):
+    if any(ratio.repeated for ratio in facts.ratios):
         yield Text("To decide what is open, if figures go on to scatter as they did:")
     else:
         yield Text("To see whether a difference is more than chance, repeat the trials:")
-    yield Paragraph(again_words(run, "tidegauge", needed, by_file=True), first="  ", rest="  ")
+    yield Paragraph(again_words(facts.run, "tidegauge", needed, by_file=True), first="  ", rest="  ")
 
 
 def _unfinished_parts(facts: RunFacts) -> Iterable[RenderableType]:
