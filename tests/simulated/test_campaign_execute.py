@@ -111,6 +111,7 @@ def test_by_default_it_is_void(losing: Losing) -> None:
     assert len(losing.run()) == 1
     assert losing.store.ended is not None
     assert "1 of 2 trials failed" in losing.store.ended[1]
+    assert losing.store.reason_trials == tuple(name for name, text in losing.ended().items() if text)
     assert losing.store.aside == []
 
 
@@ -160,6 +161,9 @@ def test_a_run_without_any_result_fails(scene: Scene) -> None:
         scene.run()
     assert scene.store.ended is not None
     assert scene.store.ended[0] == "failed"
+    first, *others = scene.ended()
+    assert scene.store.reason_trials[0] == first
+    assert len(scene.store.reason_trials) <= len(others), "other systems' trials have reasons of their own"
 
 
 def test_another_level_than_asked_for_stops_the_run(scene: Scene) -> None:
@@ -177,6 +181,7 @@ def test_a_full_disk_stops_the_run(scene: Scene, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(DiskFullError, match="Not enough room"):
         scene.run()
     assert scene.workers == 0
+    assert scene.store.reason_trials == tuple(scene.store.trials)
     assert len(scene.store.trials) == 1
     assert scene.store.ended is not None
     assert scene.store.ended[0] == "failed"
@@ -192,6 +197,7 @@ def test_an_interruption_marks_the_trial_and_the_run(scene: Scene, monkeypatch: 
     assert scene.store.ended == ("interrupted", "interrupted by the user")
     (only,) = scene.store.trials.values()
     assert only.failure == ("interrupted", True)
+    assert scene.store.reason_trials == tuple(scene.store.trials)
     assert only.seconds > 0
     assert scene.journal.entries[-1] == "deployment stopped"
 

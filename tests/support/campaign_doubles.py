@@ -557,6 +557,7 @@ class FakeRunStore:
     planned: tuple[TrialSpec, ...] = ()
     findings: list[Finding] = field(default_factory=list)
     ended: tuple[str, str] | None = None
+    reason_trials: tuple[str, ...] = ()
     tilts: tuple[Tilt, ...] = ()
     aside: list[FakeTrialStore] = field(default_factory=list)
 
@@ -587,8 +588,9 @@ class FakeRunStore:
     def write_finding(self, finding: Finding) -> None:
         self.findings.append(finding)
 
-    def finish(self, status: str, reason: str = "") -> None:
+    def finish(self, status: str, reason: str = "", reason_trials: Sequence[str] = ()) -> None:
         self.ended = (status, reason)
+        self.reason_trials = tuple(reason_trials)
 
 
 @dataclass

@@ -81,7 +81,7 @@ def _head_lines(facts: RunFacts) -> list[RenderableType]:
     labels = [facts.label_words] if facts.label_words else []
     around = (*labels, *host, *damage, *(f"Note: {note}" for note in run.notes), *facts.sessions)
     lines += [Paragraph(words, rest="  ") for words in around]
-    shown_below = any(trial.reason and trial.reason in run.reason for trial in run.trials)
+    shown_below = any(trial.trial_id in run.reason_trials for trial in run.trials)
     if run.reason and not shown_below:
         lines.append(Paragraph(f"Reason: {run.reason}", style="red"))
     return lines

@@ -53,6 +53,7 @@ class RunFile(TypedDict):
     tags: NotRequired[Sequence[str]]
     status: Status
     reason: str
+    reason_trials: NotRequired[Sequence[str]]
     started_at: str
     ended_at: str
     tidegauge_version: str

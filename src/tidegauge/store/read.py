@@ -46,7 +46,12 @@ from tidegauge.store.files import (
     environment_name,
     may_be_alive,
 )
-from tidegauge.store.reasons import left_out_of_old_notes, parts_of_old_reason, with_stored_reasons
+from tidegauge.store.reasons import (
+    left_out_of_old_notes,
+    parts_of_old_reason,
+    trials_of_old_reason,
+    with_stored_reasons,
+)
 from tidegauge.usage import Price
 
 CAMPAIGN_BYTES_MAX = 8 << 20
@@ -64,6 +69,7 @@ class RunDocument:
     tags: tuple[str, ...] | None = ()
     status: str = ""
     reason: str = ""
+    reason_trials: tuple[str, ...] | None = None
     started_at: str = ""
     ended_at: str = ""
     tidegauge_version: str = ""
@@ -218,6 +224,7 @@ class StoredRun:
     """A run as its directory has it. `status` as in `StoredTrial`, or `UNREADABLE`; times in UTC, "" if unknown.
 
     Attributes:
+        reason_trials: names of the trials whose own reasons its `reason` gives.
         environment: of the first session; `environments` has one for each.
         left_out: of the notes those that say that a system is not measured, or hosts are not used.
         overrides: command-line options that replaced values of the campaign, by its keys.
@@ -258,6 +265,7 @@ class StoredRun:
     same_within: SameWithin = SAME_WITHIN
     damage: tuple[str, ...] = ()
     labels: RunLabels = NO_LABELS
+    reason_trials: tuple[str, ...] = ()
 
     @property
     def status_words(self) -> str:
@@ -344,6 +352,10 @@ def load_run(path: Path) -> StoredRun:
         for session in head.all_sessions
     )
     environments = tuple(_read_environment(documents, path / environment_name(session.number)) for session in sessions)
+    trials = tuple(_read_trial(documents, directory, alive) for directory in _subdirectories(path / "trials"))
+    reason_trials = head.reason_trials
+    if reason_trials is None:
+        reason_trials = trials_of_old_reason(head.reason, {trial.trial_id: trial.reason for trial in trials})
     findings = [documents.read(file, _FindingFile) for file in entries_of_directory(path / "findings", ".json")]
     run = StoredRun(
         path=path,
@@ -356,7 +368,8 @@ def load_run(path: Path) -> StoredRun:
         campaign_path=head.campaign_path,
         campaign_text=_campaign_text(documents, path / CAMPAIGN_FILE),
         planned=tuple(spec for spec in map(_parse_spec, plan.trials) if spec is not None),
-        trials=tuple(_read_trial(documents, directory, alive) for directory in _subdirectories(path / "trials")),
+        trials=trials,
+        reason_trials=reason_trials,
         environment=environments[0],
         notes=head.notes or (),
         left_out=left_out_of_old_notes(head.notes or ()) if head.left_out is None else head.left_out,

@@ -79,6 +79,11 @@ def left_out_of_old_notes(notes: Sequence[str]) -> tuple[Note, ...]:
     return tuple(Note(note, name.partition(" at ")[0]) for note, name, mark, _ in parts if mark)
 
 
+def trials_of_old_reason(reason: str, reasons_by_trial: Mapping[str, str]) -> tuple[str, ...]:
+    """Names of the trials whose reasons a run of before gave as its own."""
+    return tuple(name for name, of_trial in reasons_by_trial.items() if of_trial and of_trial in reason)
+
+
 def parts_of_old_reason(reason: str) -> tuple[str, str]:
     """Why a trial of a run of before has no result, and the log that its reason names at its end, or ""."""
     cause, _, log_path = reason.partition(" (log: ")

@@ -89,6 +89,7 @@ class RunStore:
         self._trials: list[TrialStore] = []
         self._notes: list[Note] = []
         self._tilts: tuple[Tilt, ...] = ()
+        self._reason_trials: tuple[str, ...] = ()
         self._session = RunSession(1, self.started_at)
 
     def write_plan(self, trials: Sequence[AnySpec]) -> None:
@@ -188,20 +189,24 @@ class RunStore:
         write_json(directory / f"{finding.finding_id}.json", content, durable=True)
         keep_attestations(finding.attestations, self.started_at, self.path.name)
 
-    def finish(self, status: Status, reason: str = "") -> None:
+    def finish(self, status: Status, reason: str = "", reason_trials: Sequence[str] = ()) -> None:
         """The run has ended: "finished", "failed" or "interrupted". Server data goes; trials left open end likewise.
 
         Does nothing the second time. Raises `RunFailedError` if even this can't be written.
+
+        Args:
+            reason_trials: names of the trials whose own reasons it gives.
         """
         if self.ended:
             return
         for trial in self._trials:
             trial.remove_data()
         shutil.rmtree(self.path / "data", ignore_errors=True)
-        reason_of_open = reason or "the run ended before this trial did"
-        for trial in self._trials:
-            if not trial.ended:
-                trial.fail(reason_of_open, status == "interrupted")
+        open_trials = [trial for trial in self._trials if not trial.ended]
+        for trial in open_trials:
+            trial.fail(reason or "the run ended before this trial did", status == "interrupted")
+        of_open = [trial.spec.trial_id for trial in open_trials if reason]
+        self._reason_trials = tuple(dict.fromkeys((*reason_trials, *of_open)))
         with_reserve(self._reserve, partial(self._write_head, status, reason, now_text()))
         self._reserve.unlink(missing_ok=True)
         self.ended = True
@@ -226,6 +231,7 @@ class RunStore:
             tags=self.labels.tags,
             status=status,
             reason=reason,
+            reason_trials=self._reason_trials,
             started_at=self.started_at,
             ended_at=ended_at,
             sessions=(*self.earlier, session),

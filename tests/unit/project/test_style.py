@@ -330,10 +330,7 @@ SENTENCES = {
 PHRASE = re.compile(r"[A-Za-z,:;'] [A-Za-z('{]|^ [a-z(]|[a-z] $")
 OTHERS_WORDS = ("distribution/", "fleet/", "hosts/", "systems/", "worker/client.py")
 """Where phrases of other programs, of the kernel and of its files are read."""
-SENTENCES_READ = {
-    "report/terminal.py": "the reason of a run, which need not be shown where its trials have it",
-    "store/reasons.py": "runs of before, which have texts alone",
-}
+SENTENCES_READ = {"store/reasons.py": "runs of before, which have texts alone"}
 """What is still decided by words, and why; where a type would say it, it is to go."""
 
 
@@ -358,7 +355,12 @@ def decides_by_sentence(node: ast.AST, phrases: bool) -> bool:
     if isinstance(node, ast.Compare):
         sides = [(node.left, *node.comparators)[place : place + 2] for place in range(len(node.ops))]
         return any(
-            isinstance(operator, ast.In | ast.NotIn) and (is_sentence(whole) or (phrases and is_phrase(part)))
+            isinstance(operator, ast.In | ast.NotIn)
+            and (
+                is_sentence(whole)
+                or (phrases and is_phrase(part))
+                or (isinstance(part, ast.Attribute) and is_sentence(part))
+            )
             for operator, (part, whole) in zip(node.ops, sides, strict=True)
         )
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
@@ -419,6 +421,8 @@ def test_no_test_decides_by_reasons() -> None:
         "why, at, _ = missing.partition(' at the place ')",
         "if 'could not create' in text: pass",
         "if KIND in error.message: pass",
+        "shown = any(trial.reason and trial.reason in run.reason for trial in run.trials)",
+        "if error.message in texts: pass",
         "if re.search(PATTERN, finding.attested): pass",
         "if plot.title.startswith(TITLE): pass",
         "if name.removesuffix(f' ({remedy})'): pass",

@@ -269,7 +269,8 @@ def test_unfinished_trials_name_their_reason_and_logs(tmp_path: Path) -> None:
     (trial.log_directory / "kafka-1.log").write_text("x")
     trial.fail("kafka-1 ended with exit code 1", False)
     run.open_trial(spec(number=2)).fail("it too", False, run.path / "trials/0002-latency-kafka/logs")
-    run.finish("failed", "2 of 2 trials failed: kafka-1 ended with exit code 1")
+    reason = "2 of 2 trials failed: kafka-1 ended with exit code 1"
+    run.finish("failed", reason, [spec().trial_id, spec(number=2).trial_id])
     text = rendered(run_report(store.load_run(run.path)), 140)
     assert "failed, 0 of 2 trials finished" in text
     assert "No trial has finished" in text
@@ -288,8 +289,9 @@ def test_an_interrupted_trial_is_reported_once(tmp_path: Path) -> None:
     assert "interrupted: interrupted" not in text
 
 
-def test_a_reason_that_no_trial_gives_is_shown(tmp_path: Path) -> None:
+def test_a_reason_that_no_trial_gives_is_shown_also_where_it_contains_that_of_one(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "")
+    run.open_trial(spec()).fail("Kafka", False)
     run.finish("failed", "There is no version 9.9 of Kafka.")
     assert "Reason: There is no version 9.9 of Kafka." in rendered(run_report(store.load_run(run.path)))
 

@@ -132,6 +132,22 @@ def test_why_a_trial_failed_is_known_without_the_log_that_it_names(tmp_path: Pat
     assert store.load_run(run.path).trials == (trial,), "as of a run of before"
 
 
+def test_which_trials_a_run_has_its_reason_from_is_known(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "failed", "", "")
+    run.open_trial(spec()).fail("The worker ended.", False)
+    run.open_trial(spec(number=2)).fail("No disk.", False)
+    run.open_trial(spec(number=3))
+    run.finish("failed", "The worker ended.", [spec().trial_id])
+    head = run.path / "run.json"
+    content = json.loads(head.read_text())
+    jsonschema.validate(content, json_schemas()["tidegauge.run/1"])
+    stored = store.load_run(run.path)
+    assert stored.reason_trials == (spec().trial_id, spec(number=3).trial_id), "the last was open, and ended with it"
+    del content["reason_trials"]
+    head.write_text(json.dumps(content))
+    assert store.load_run(run.path) == stored, "as of a run of before"
+
+
 def test_which_system_was_left_out_is_known(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "left", "", "")
     note = left_out_note("kafka@4.3.1", "it is too\n large", "nodes=3")

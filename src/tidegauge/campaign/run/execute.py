@@ -128,6 +128,18 @@ class StepLab:
 _FAILURES_IN_A_ROW_MAX = 2
 
 
+@dataclass(frozen=True)
+class _FailedTrial:
+    """A trial without a result: why, with the log to look at; and what was raised, None of one that never began."""
+
+    trial_id: str
+    words: str
+    error: BaseException | None
+
+    def __str__(self) -> str:
+        return f"{self.trial_id}: {self.words}"
+
+
 @dataclass
 class _Run:
     """A run's state while it goes: results and findings so far, and which systems have failed how often in a row.
@@ -145,7 +157,7 @@ class _Run:
     expected: list[tuple[AnySpec, ...]]
     results: list[TrialResult] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
+    failed: list[_FailedTrial] = field(default_factory=list)
     first_error: TidegaugeError | None = None
     _shared: SharedServers = field(default_factory=SharedServers)
     _in_a_row: Counter[str] = field(default_factory=Counter)
@@ -189,7 +201,7 @@ class _Run:
                 raise
             self.first_error = self.first_error or error
             self._shared.close()
-            self._skip_trials(place, step, lab.begun, *_cause_and_log(error))
+            self._skip_trials(place, step, lab.begun, *_cause_and_log(error), error=error)
 
     def _make_trial(self, subject: Subject, spec: AnySpec) -> AnyResult:
         """Make one trial, and again where its load generators failed, as often as the campaign says."""
@@ -213,7 +225,7 @@ class _Run:
                     self.resources.observer(Note(text))
                     continue
                 text = with_log(*_cause_and_log(error))
-                self.failures.append(f"{spec.trial_id}: {text}")
+                self.failed.append(_FailedTrial(spec.trial_id, text, error))
                 self.resources.observer(TrialEnded(spec, None, text))
                 raise
         self.resources.observer(TrialEnded(spec, result, ""))
@@ -239,7 +251,14 @@ class _Run:
             self.store.write_plan(planned)
 
     def _skip_trials(
-        self, place: int, step: Step, begun: Sequence[AnySpec], cause: str, log_path: Path | None = None
+        self,
+        place: int,
+        step: Step,
+        begun: Sequence[AnySpec],
+        cause: str,
+        log_path: Path | None = None,
+        *,
+        error: BaseException | None = None,
     ) -> None:
         """Record the trials of a step that never began; of those that were only expected, the first stands for all."""
         reason = with_log(cause, log_path)
@@ -252,7 +271,7 @@ class _Run:
         for spec in skipped:
             store = self.store.open_trial(spec)
             store.fail(cause, False, log_path)
-            self.failures.append(f"{spec.trial_id}: {reason}")
+            self.failed.append(_FailedTrial(spec.trial_id, reason, error))
             self.resources.observer(TrialEnded(spec, None, reason))
         self._replan_as_made(place, [*begun, *skipped])
 
@@ -316,6 +335,7 @@ def run_plan(
         BaseException: whatever interrupted it, after everything was ended and marked.
     """
     store.write_plan(plan.trials)
+    failed: list[_FailedTrial] = []
     try:
         subjects = _provision_systems(plan.campaign, resources, find_system, store.path)
         resources.end_provisioning()
@@ -330,19 +350,22 @@ def run_plan(
             plan, (*tilts_wanted, *new_among(recorded.tilts, tilts_wanted)), store, resources.observer
         )
         expected = [step.trials for step in plan.steps]
-        run = _Run(store, resources, subjects, watch, recorded, plan.campaign.retry, plan.trials, expected)
+        retry = plan.campaign.retry
+        run = _Run(store, resources, subjects, watch, recorded, retry, plan.trials, expected, failed=failed)
         run.carry_out_steps(plan)
         if not run.results and run.first_error is not None:
-            raise _nothing_found(run.first_error)
+            raise _nothing_found(run.first_error) from run.first_error
     except BaseException as error:
+        ended_by = [trial.trial_id for trial in failed if trial.error and trial.error in (error, error.__cause__)]
         if isinstance(error, Exception):
-            store.finish("failed", with_log(*_cause_and_log(error)))
+            store.finish("failed", with_log(*_cause_and_log(error)), ended_by)
         else:
-            store.finish("interrupted", interruption(error))
+            store.finish("interrupted", interruption(error), ended_by)
         raise
-    if run.failures:
+    if failed:
         trials = sum(map(len, run.expected))
-        store.finish("failed", f"{len(run.failures)} of {trials} trials failed: {'; '.join(run.failures)}")
+        reason = f"{len(failed)} of {trials} trials failed: {'; '.join(map(str, failed))}"
+        store.finish("failed", reason, [trial.trial_id for trial in failed])
     else:
         store.finish("finished")
     return run.results
