@@ -34,7 +34,7 @@ public record ClientOptions(
     int outcomeTimeoutMs) {
 
   /** The same options with bounds that fit the memory there is. */
-  public ClientOptions within(int inFlightMessages, int receiveQueue) {
+  public ClientOptions withBounds(int inFlightMessages, int receiveQueue) {
     return new ClientOptions(
         batchBytesMax,
         batchDelayUsMax,

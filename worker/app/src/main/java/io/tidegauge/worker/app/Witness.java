@@ -35,7 +35,7 @@ final class Witness {
   private Witness(TrialPlan plan, WitnessRequest request) {
     this.topic = plan.topics().get(0);
     this.options =
-        plan.client().within(Math.min(IN_FLIGHT_MAX, plan.client().inFlightMessagesMax()), 1);
+        plan.client().withBounds(Math.min(IN_FLIGHT_MAX, plan.client().inFlightMessagesMax()), 1);
     this.request = request;
   }
 

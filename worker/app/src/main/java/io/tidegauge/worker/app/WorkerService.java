@@ -20,7 +20,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
   private static final long WATCH_WAIT_MS = 200;
 
   private final Drivers drivers = new Drivers();
-  private final Session session;
+  private final CurrentTrial currentTrial;
   private final Results results;
   private final Lease lease;
   private final Consumer<String> end;
@@ -32,7 +32,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
    * @param results keeps what was measured on this host's disk
    */
   WorkerService(Lease lease, Consumer<String> end, Consumer<String> exit, Results results) {
-    this.session = new Session(drivers, results);
+    this.currentTrial = new CurrentTrial(drivers, results);
     this.results = results;
     this.lease = lease;
     this.end = end;
@@ -129,7 +129,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
     Replies.answer(
         to,
         () -> {
-          Trial trial = session.prepare(request.getConnection(), FromProto.plan(request));
+          Trial trial = currentTrial.prepare(request.getConnection(), FromProto.plan(request));
           return PrepareReply.newBuilder()
               .addAllClientSettings(ToProto.settings(trial.clientSettings()))
               .setLoadThreads(trial.loadThreads())
@@ -143,13 +143,13 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
     Replies.done(
         to,
         CreateTopicsReply.getDefaultInstance(),
-        () -> session.createTopics(request.getConnection(), FromProto.plan(request)));
+        () -> currentTrial.createTopics(request.getConnection(), FromProto.plan(request)));
   }
 
   @Override
   public void prepareProgress(
       PrepareProgressRequest request, StreamObserver<PrepareProgressReply> to) {
-    Replies.answer(to, session::progress);
+    Replies.answer(to, currentTrial::progress);
   }
 
   @Override
@@ -157,7 +157,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
     Replies.answer(
         to,
         () -> {
-          long at = session.trial().start(request.getAtMonoNs());
+          long at = currentTrial.trial().start(request.getAtMonoNs());
           return StartReply.newBuilder().setStartedMonoNs(at).build();
         });
   }
@@ -167,7 +167,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
     Replies.done(
         to,
         SetRateReply.getDefaultInstance(),
-        () -> session.trial().setRate(request.getMsgsPerS(), request.getAtMonoNs()));
+        () -> currentTrial.trial().setRate(request.getMsgsPerS(), request.getAtMonoNs()));
   }
 
   @Override
@@ -175,7 +175,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
     Replies.done(
         to,
         SetWindowReply.getDefaultInstance(),
-        () -> session.trial().setWindow(request.getFromMonoNs(), request.getUntilMonoNs()));
+        () -> currentTrial.trial().setWindow(request.getFromMonoNs(), request.getUntilMonoNs()));
   }
 
   @Override
@@ -183,7 +183,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
     Replies.done(
         to,
         PauseReply.getDefaultInstance(),
-        () -> session.trial().pauseConsumers(request.getSubscriptionsList()));
+        () -> currentTrial.trial().pauseConsumers(request.getSubscriptionsList()));
   }
 
   @Override
@@ -191,7 +191,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
     Replies.done(
         to,
         PauseReply.getDefaultInstance(),
-        () -> session.trial().resumeConsumers(request.getSubscriptionsList()));
+        () -> currentTrial.trial().resumeConsumers(request.getSubscriptionsList()));
   }
 
   @Override
@@ -199,14 +199,14 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
     Replies.done(
         to,
         PauseReply.getDefaultInstance(),
-        () -> session.trial().closeConsumers(request.getSubscriptionsList()));
+        () -> currentTrial.trial().closeConsumers(request.getSubscriptionsList()));
   }
 
   @Override
   public void watch(WatchRequest request, StreamObserver<SecondFigures> to) {
     ServerCallStreamObserver<SecondFigures> observer = (ServerCallStreamObserver<SecondFigures>) to;
     try {
-      SecondsLog log = session.trial().seconds();
+      SecondsLog log = currentTrial.trial().seconds();
       long next = request.getFromSecond();
       while (!observer.isCancelled()) {
         // A slow observer must not make the worker keep what it has not taken.
@@ -235,7 +235,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
     Replies.answer(
         to,
         () -> {
-          Trial trial = session.trial();
+          Trial trial = currentTrial.trial();
           return StopProducersReply.newBuilder()
               .setUnresolved(trial.stopProducers(request.getGraceMs()))
               .setStoppedMonoNs(trial.stoppedAtNs())
@@ -245,12 +245,12 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
 
   @Override
   public void totals(TotalsRequest request, StreamObserver<TotalFigures> to) {
-    Replies.answer(to, () -> session.trial().totals());
+    Replies.answer(to, () -> currentTrial.trial().totals());
   }
 
   @Override
   public void sequences(SequencesRequest request, StreamObserver<SequencesPart> to) {
-    Replies.stream(to, parts -> session.trial().sequences(ToProto.parts(parts)));
+    Replies.stream(to, parts -> currentTrial.trial().sequences(ToProto.parts(parts)));
   }
 
   @Override
@@ -270,7 +270,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
         to,
         Status.UNAVAILABLE,
         () -> {
-          session.finish(request.getDeleteTopics());
+          currentTrial.finish(request.getDeleteTopics());
           return FinishReply.getDefaultInstance();
         });
   }
@@ -310,7 +310,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
             // How many partitions others gave a topic, nobody can say once they deleted it.
             List<Integer> partitions =
                 plan.variant().existingTopics()
-                    ? session.trial().partitions()
+                    ? currentTrial.trial().partitions()
                     : plan.topics().stream().map(TopicSpec::partitions).toList();
             Trace.run(driver, plan, partitions, request, parts);
           }

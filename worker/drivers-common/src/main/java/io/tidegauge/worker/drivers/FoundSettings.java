@@ -42,7 +42,7 @@ public final class FoundSettings {
    * @param what is unknown then: "the list of brokers"
    * @return whether it was read
    */
-  public boolean addOrUnknown(String scope, String name, String what, Part part)
+  public boolean readOrMarkUnknown(String scope, String name, String what, Part part)
       throws DriverException {
     try {
       part.read();

@@ -13,11 +13,11 @@ class FoundSettingsTest {
     FoundSettings found = new FoundSettings();
     found.add("cluster", "nodes", 3).add("cluster", "name", null);
     assertThat(
-            found.addOrUnknown(
+            found.readOrMarkUnknown(
                 "topic t", "partitions", "topic t", () -> found.add("topic t", "p", 1)))
         .isTrue();
     assertThat(
-            found.addOrUnknown(
+            found.readOrMarkUnknown(
                 "broker 1",
                 "configuration",
                 "the configuration",
@@ -34,7 +34,7 @@ class FoundSettingsTest {
                 "broker 1", "configuration", "unknown: no right to read the configuration", null));
     assertThatThrownBy(
             () ->
-                found.addOrUnknown(
+                found.readOrMarkUnknown(
                     "broker 1",
                     "configuration",
                     "the configuration",

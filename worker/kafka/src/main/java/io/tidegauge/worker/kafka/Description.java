@@ -98,7 +98,7 @@ final class Description {
     for (ConfigResource resource : wanted) {
       boolean broker = resource.type() == ConfigResource.Type.BROKER;
       String scope = (broker ? "broker " : "topic ") + resource.name();
-      found.addOrUnknown(
+      found.readOrMarkUnknown(
           scope,
           "configuration",
           "the configuration of "
@@ -128,7 +128,7 @@ final class Description {
     Map<String, KafkaFuture<TopicDescription>> answers =
         admin.describeTopics(topics).topicNameValues();
     for (String name : topics) {
-      found.addOrUnknown(
+      found.readOrMarkUnknown(
           "topic " + name,
           "replication.factor",
           "topic " + name + " (DESCRIBE on it)",

@@ -39,29 +39,32 @@ final class Description {
 
   List<EffectiveSetting> read(List<String> topics) throws DriverException {
     List<String> brokers = new ArrayList<>();
-    found.addOrUnknown("cluster", "brokers", "the list of brokers", () -> readBrokers(brokers));
+    found.readOrMarkUnknown(
+        "cluster", "brokers", "the list of brokers", () -> readBrokers(brokers));
     if (connection.brokers() > 0) {
       add("cluster", "brokers.started", connection.brokers());
     }
     for (String broker : brokers) {
       String scope = "broker " + broker;
-      found.addOrUnknown(
+      found.readOrMarkUnknown(
           scope, "configuration", "the configuration of " + scope, () -> readBroker(broker, scope));
     }
     String namespace = "namespace " + connection.namespace();
-    found.addOrUnknown(namespace, "policies", "the policies of " + namespace, this::readNamespace);
+    found.readOrMarkUnknown(
+        namespace, "policies", "the policies of " + namespace, this::readNamespace);
     Map<String, Integer> partitions = new LinkedHashMap<>();
     for (String topic : topics) {
       String scope = "topic " + topic;
-      found.addOrUnknown(scope, "partitions", scope, () -> partitions.put(topic, readTopic(topic)));
+      found.readOrMarkUnknown(
+          scope, "partitions", scope, () -> partitions.put(topic, readTopic(topic)));
       if (partitions.containsKey(topic)) {
         int count = partitions.get(topic);
-        found.addOrUnknown(
+        found.readOrMarkUnknown(
             scope, "ledgers", "the ledgers of " + scope, () -> readLedgers(topic, count));
       }
     }
     if (!topics.isEmpty()) {
-      found.addOrUnknown(
+      found.readOrMarkUnknown(
           namespace,
           "partition.owners",
           "which broker serves which topic",

@@ -59,19 +59,19 @@ final class Description {
       return found.all();
     }
     statisticsUntilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(STATISTICS_MS_MAX);
-    orUnknown(CLUSTER, "version", "the overview", this::readOverview);
-    orUnknown(CLUSTER, "nodes", "the nodes (tag monitoring)", this::readNodes);
-    orUnknown(CLUSTER, "policies", "the policies (tag policymaker)", this::readPolicies);
+    readOrMarkUnknown(CLUSTER, "version", "the overview", this::readOverview);
+    readOrMarkUnknown(CLUSTER, "nodes", "the nodes (tag monitoring)", this::readNodes);
+    readOrMarkUnknown(CLUSTER, "policies", "the policies (tag policymaker)", this::readPolicies);
     for (String topic : topics) {
       String scope = "topic " + topic;
-      orUnknown(scope, "queues", "the queues of " + scope, () -> readTopic(topic));
+      readOrMarkUnknown(scope, "queues", "the queues of " + scope, () -> readTopic(topic));
     }
     return found.all();
   }
 
-  private void orUnknown(String scope, String name, String what, FoundSettings.Part part)
+  private void readOrMarkUnknown(String scope, String name, String what, FoundSettings.Part part)
       throws DriverException {
-    if (!found.addOrUnknown(scope, name, what, part)) {
+    if (!found.readOrMarkUnknown(scope, name, what, part)) {
       // Not every version distinguishes a wrong password from a right that is missing; AMQP does.
       admin.serverProperties();
     }

@@ -23,7 +23,7 @@ import java.util.concurrent.TimeUnit;
  */
 final class QueueProducer implements MessageProducer, AmqpLink.User {
   /** A channel with the messages that wait for its confirms. */
-  private record Session(Channel channel, ConfirmRing ring) {}
+  private record ConfirmedChannel(Channel channel, ConfirmRing ring) {}
 
   /**
    * A message that finds the connection broken waits this long for a new one, since this client
@@ -46,14 +46,14 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
   private final ScheduledExecutorService keeper;
   private final AmqpLink link;
   private final Object changed = new Object();
-  private volatile Session session;
+  private volatile ConfirmedChannel confirmedChannel;
   private volatile String blocked;
   private volatile String lost = "";
   private volatile boolean closing;
   private volatile ScheduledFuture<?> givingUp;
 
-  /** The session at the last look and the newest message on it; the keeper's own. */
-  private Session seen;
+  /** The channel at the last look and the newest message on it; the keeper's own. */
+  private ConfirmedChannel seen;
 
   private long seenNewest;
 
@@ -94,7 +94,7 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
    * none yet, is given up. So a message waits at most twice as long.
    */
   private void giveUpOld() {
-    Session current = session;
+    ConfirmedChannel current = confirmedChannel;
     if (current != null && current == seen) {
       current
           .ring()
@@ -139,7 +139,7 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
     channel.confirmSelect();
     synchronized (changed) {
       blocked = null;
-      session = new Session(channel, ring);
+      confirmedChannel = new ConfirmedChannel(channel, ring);
       changed.notifyAll();
     }
   }
@@ -147,8 +147,8 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
   @Override
   public void lost(ShutdownSignalException cause) {
     lost = Failures.words(cause);
-    Session gone = session;
-    session = null;
+    ConfirmedChannel gone = confirmedChannel;
+    confirmedChannel = null;
     if (gone != null) {
       gone.ring()
           .failAll(new IOException("RabbitMQ's channel was lost before the confirm came: " + lost));
@@ -164,7 +164,7 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
 
   @Override
   public void send(InFlight message) {
-    Session current = session;
+    ConfirmedChannel current = confirmedChannel;
     if (current == null || blocked != null) {
       current = awaitUsable(message);
       if (current == null) {
@@ -188,11 +188,11 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
    * Waits until there is a channel that takes messages; null if there was none in time and the
    * message has failed.
    */
-  private Session awaitUsable(InFlight message) {
+  private ConfirmedChannel awaitUsable(InFlight message) {
     long beganNs = System.nanoTime();
     synchronized (changed) {
       while (!closing) {
-        Session current = session;
+        ConfirmedChannel current = confirmedChannel;
         String reason = blocked;
         if (current != null && reason == null) {
           return current;
@@ -246,7 +246,7 @@ final class QueueProducer implements MessageProducer, AmqpLink.User {
       looking.cancel(false);
     }
     link.close();
-    Session gone = session;
+    ConfirmedChannel gone = confirmedChannel;
     if (gone != null) {
       gone.ring().failAll(new IOException("the producer was closed before the confirm came"));
     }

@@ -66,7 +66,12 @@ public final class HistoryFile implements AutoCloseable {
       return;
     }
     try {
-      file.next().putLong(ns).putLong(sequence).putLong(position).putInt(partition).putInt(kind);
+      file.roomForRecord()
+          .putLong(ns)
+          .putLong(sequence)
+          .putLong(position)
+          .putInt(partition)
+          .putInt(kind);
       file.writeOut();
     } catch (IOException e) {
       throw new UncheckedIOException("the history can't be written: " + e.getMessage(), e);

@@ -41,7 +41,7 @@ public final class ReadLog implements ReadBackSink, AutoCloseable {
     int flags = flags(value);
     boolean known = (flags & UNATTRIBUTED) == 0;
     try {
-      file.next()
+      file.roomForRecord()
           .putLong(known ? MessageHeader.sequence(value, 0) : -1)
           .putLong(position)
           .putInt(known ? MessageHeader.producer(value, 0) : -1)

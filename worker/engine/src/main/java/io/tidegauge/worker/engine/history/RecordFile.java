@@ -40,7 +40,7 @@ final class RecordFile implements AutoCloseable {
   }
 
   /** Room for one more record, to be filled by the caller from its position on. */
-  ByteBuffer next() throws IOException {
+  ByteBuffer roomForRecord() throws IOException {
     if (buffer.remaining() < recordBytes) {
       writeOut();
     }

@@ -11,7 +11,7 @@ import io.tidegauge.worker.proto.PrepareProgressReply;
  * The one trial that a worker holds at a time. A finished trial's figures stay readable until the
  * next is prepared.
  */
-final class Session {
+final class CurrentTrial {
   private final Drivers drivers;
   private final Results results;
   private Driver driver;
@@ -20,7 +20,7 @@ final class Session {
   /** An empty kind means that nothing is being prepared. */
   private volatile PrepareProgressReply progress = PrepareProgressReply.getDefaultInstance();
 
-  Session(Drivers drivers, Results results) {
+  CurrentTrial(Drivers drivers, Results results) {
     this.drivers = drivers;
     this.results = results;
   }
