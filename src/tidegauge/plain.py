@@ -31,13 +31,13 @@ class AsText(ABC):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        """Lets `typed` read it."""
+        """Lets `typed_value` read it."""
         return core_schema.no_info_before_validator_function(
             lambda value: cls.from_text(value) if isinstance(value, str) else value, handler(source)
         )
 
 
-def plain(value: object) -> Any:
+def plain_value(value: object) -> Any:
     """`value` as dicts, lists, strings and numbers. Histograms (bytes) are left out: they belong into .hlog files.
 
     So are fields with the metadata `if_any` that have nothing in them.
@@ -45,14 +45,14 @@ def plain(value: object) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type | AsText):
         fields = [(field, getattr(value, field.name)) for field in dataclasses.fields(value)]
         return {
-            field.name: plain(content)
+            field.name: plain_value(content)
             for field, content in fields
             if not _is_histogram(content) and (content or not field.metadata.get("if_any"))
         }
     if isinstance(value, Mapping):
-        return {str(key): plain(content) for key, content in value.items()}
+        return {str(key): plain_value(content) for key, content in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(content) for content in value]
+        return [plain_value(content) for content in value]
     return _plain_scalar(value)
 
 
@@ -76,8 +76,8 @@ def _plain_scalar(value: object) -> str | bool | int | float | None:
 _ADAPTERS: dict[object, TypeAdapter[Any]] = {}
 
 
-def typed(kind: type[T], content: object, *place: str) -> T:
-    """The inverse of `plain` for a dataclass. Keys that a later version added are ignored.
+def typed_value(kind: type[T], content: object, *place: str) -> T:
+    """The inverse of `plain_value` for a dataclass. Keys that a later version added are ignored.
 
     `place`: of the content in what holds it, for messages.
 

@@ -25,7 +25,7 @@ from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.model.attest import Act, ActKind, AttestOutcome, Cycle, Means, Role, Scenario
 from tidegauge.model.events import PhaseProgress
 from tidegauge.model.server import Setting
-from tidegauge.plain import plain, typed
+from tidegauge.plain import plain_value, typed_value
 from tidegauge.worker.api import LoadOrder, OnProgress, ignore_progress
 
 __all__ = ["stage"]
@@ -41,7 +41,7 @@ def test_an_honest_server_loses_nothing(stage: Stage) -> None:
     assert cut.cuts[0].checks == {"disk-1": "clean"}
     assert cut.first_publish_s is not None
     assert result.level.level == 3
-    assert typed(AttestOutcome, plain(outcome_of(result))) == outcome_of(result)
+    assert typed_value(AttestOutcome, plain_value(outcome_of(result))) == outcome_of(result)
 
 
 def test_each_step_has_its_place(stage: Stage) -> None:

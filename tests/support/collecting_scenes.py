@@ -27,7 +27,7 @@ from tidegauge.model.level import LevelFinding
 from tidegauge.model.load import ReceivedSequences, SecondFigures, SentSequences, SubscriptionSecond, TotalFigures
 from tidegauge.model.trial import LoadResult
 from tidegauge.model.workload import Workload
-from tidegauge.plain import plain
+from tidegauge.plain import plain_value
 from tidegauge.worker.api import LeftResults
 
 S = 1_000_000_000
@@ -85,7 +85,7 @@ class Scene:
         )
         worker: Any = FakeWorker(self.journal, left=found)
         resources = FakeResources(FakeHost(self.journal), lambda *_: worker, lambda _: "", self.events.append)
-        return collect_result(SPEC, plain(replace(record, **known)), "kafka", resources, self.store)
+        return collect_result(SPEC, plain_value(replace(record, **known)), "kafka", resources, self.store)
 
     @property
     def notes(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tidegauge.comparison.differences import _yaml_parts
-from tidegauge.plain import differing, flatten, plain, typed
+from tidegauge.plain import differing, flatten, plain_value, typed_value
 from tidegauge.report.html.disclosure import environment_rows
 from tidegauge.store.read import environment_changes
 
@@ -69,9 +69,9 @@ class Parts:
 
 
 def test_a_field_may_be_written_only_if_there_is_anything_in_it() -> None:
-    assert plain(Parts("")) == {"name": "", "usual": []}
-    assert plain(Parts("", (1,))) == {"name": "", "rare": [1], "usual": []}
-    assert typed(Parts, plain(Parts(""))) == Parts("")
+    assert plain_value(Parts("")) == {"name": "", "usual": []}
+    assert plain_value(Parts("", (1,))) == {"name": "", "rare": [1], "usual": []}
+    assert typed_value(Parts, plain_value(Parts(""))) == Parts("")
 
 
 @dataclass(frozen=True)
@@ -82,4 +82,4 @@ class Histograms:
 
 
 def test_histograms_are_left_out() -> None:
-    assert plain(Histograms("a", b"\x01", (b"\x02", b""))) == {"name": "a"}
+    assert plain_value(Histograms("a", b"\x01", (b"\x02", b""))) == {"name": "a"}

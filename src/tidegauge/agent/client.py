@@ -23,7 +23,7 @@ from tidegauge.hosts.fsync import Calm
 from tidegauge.model.host import FileSystem, FreeSpace
 from tidegauge.model.rig import Ability, CutReport
 from tidegauge.model.use import Sample
-from tidegauge.plain import typed
+from tidegauge.plain import typed_value
 from tidegauge.statistics.clocks import Exchange
 
 
@@ -48,7 +48,7 @@ class AgentRigCalls:
 
     def cut_power(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
         """See `Rig.cut_power`."""
-        return typed(CutReport, self._call("cut_power", processes=processes, places=places))
+        return typed_value(CutReport, self._call("cut_power", processes=processes, places=places))
 
     def throttle_disk(self, place: Path, bytes_per_s: int | None = None, ops_per_s: int | None = None) -> None:
         """See `Rig.throttle_disk`."""
@@ -223,7 +223,7 @@ class AgentHost:
 
     def calm_disk(self, directory: Path) -> Calm:
         """See `Host.calm_disk`."""
-        return typed(Calm, self._call_at_leisure("calm_disk", directory=directory))
+        return typed_value(Calm, self._call_at_leisure("calm_disk", directory=directory))
 
     def find_copies(
         self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]
@@ -245,7 +245,7 @@ class AgentHost:
         def finish() -> WatchedSyncs:
             nonlocal finished
             finished = True
-            return typed(WatchedSyncs, self._call_at_leisure("end_syncs"))
+            return typed_value(WatchedSyncs, self._call_at_leisure("end_syncs"))
 
         try:
             self._call_at_leisure("begin_syncs", names=processes)
@@ -269,7 +269,7 @@ class AgentHost:
 
     def samples(self, after: int) -> list[Sample]:
         """See `Host.samples`."""
-        return [typed(Sample, sample) for sample in self._call("samples", after=after)]
+        return [typed_value(Sample, sample) for sample in self._call("samples", after=after)]
 
     def clock_listen(self, address: str, ports: Sequence[int], secret: str) -> int:
         """Answer other agents' questions for this host's time. The UDP port, the first of these that is free.

@@ -11,7 +11,7 @@ from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.distribution.cache import Progress
 from tidegauge.errors import UserError
 from tidegauge.numbers import duration, plural, size
-from tidegauge.plain import plain
+from tidegauge.plain import plain_value
 from tidegauge.report.envelopes import Campaigns, Fetched, FetchedSystem
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
@@ -36,7 +36,7 @@ def list_campaigns(out: Output) -> int:
         campaigns.append(
             ReadyCampaign(name, campaign.description, str(path), systems, len(plan.trials), plan.seconds_expected)
         )
-    content = plain(Campaigns(schema="tidegauge.campaigns/1", campaigns=campaigns))
+    content = plain_value(Campaigns(schema="tidegauge.campaigns/1", campaigns=campaigns))
     out.show(campaigns_list(campaigns, out.program), content)
     return EXIT_GOOD
 

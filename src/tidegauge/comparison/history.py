@@ -35,7 +35,7 @@ from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import LoadSpec, MeasuredResult, ReadSpec, Validity, family, point_words, with_form
 from tidegauge.model.workload import Arrival
 from tidegauge.numbers import count
-from tidegauge.plain import differing, flatten, grouped, plain
+from tidegauge.plain import differing, flatten, grouped, plain_value
 from tidegauge.statistics.change_points import VALUES_MIN, find_change_points
 from tidegauge.statistics.figures import (
     Figure,
@@ -273,7 +273,7 @@ def _conditions_of_result(result: MeasuredResult, machine: Mapping[str, str]) ->
     """What must be the same of runs whose figures are one series, in words, by what it is."""
     spec = result.spec
     level = "not known" if result.level.level is None else str(result.level.level)
-    asked = {path: str(value) for path, value in flatten(plain(spec)) if not path.startswith(_NO_CONDITIONS)}
+    asked = {path: str(value) for path, value in flatten(plain_value(spec)) if not path.startswith(_NO_CONDITIONS)}
     return {
         RATE: _rate_words(result),
         "level found": level,

@@ -17,7 +17,7 @@ from tidegauge.atomic import replace_file
 from tidegauge.hosts.storage import state_directory
 from tidegauge.model.ceilings import Ceilings
 from tidegauge.numbers import parse_time
-from tidegauge.plain import plain, typed
+from tidegauge.plain import plain_value, typed_value
 
 FRESH_S = 12 * 3600.0
 """Older ones are measured again: disks fill, neighbours come and go."""
@@ -36,7 +36,7 @@ def write_kept(name: str, newest_first: Sequence[object]) -> None:
     """Keep these and no others, the newest of them if they are many. Raises `OSError`."""
     path = path_of(name)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    content = {"schema": SCHEMA, "kept": plain(newest_first[:_KEPT_MAX])}
+    content = {"schema": SCHEMA, "kept": plain_value(newest_first[:_KEPT_MAX])}
     replace_file(path, json.dumps(content, indent=2).encode(), shared=True)
 
 
@@ -46,7 +46,7 @@ def read_kept_of(name: str, kind: type[T]) -> list[T]:
         content = json.loads(path_of(name).read_text(encoding="utf-8"))
         if content["schema"] != SCHEMA:
             return []
-        return [typed(kind, entry) for entry in content["kept"]]
+        return [typed_value(kind, entry) for entry in content["kept"]]
     except (OSError, ValueError, KeyError, TypeError):
         return []
 

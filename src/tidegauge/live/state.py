@@ -13,7 +13,7 @@ from tidegauge import store
 from tidegauge.experiments.procedure import seconds_left
 from tidegauge.model.trial import AnySpec, LoadResult, LoadSpec, MeasuredResult, ReadSpec
 from tidegauge.numbers import in_unit, parse_time
-from tidegauge.plain import plain
+from tidegauge.plain import plain_value
 from tidegauge.report.envelopes import Live, LiveTrial
 from tidegauge.report.html.answer import answer
 from tidegauge.report.plots.timeline import MIB, Column, as_is, per_s
@@ -166,7 +166,7 @@ def _modified_ns(path: Path) -> int:
 
 def _run_content(run: store.StoredRun) -> dict[str, Any]:
     return {
-        "run": plain(run_head(run)),
+        "run": plain_value(run_head(run)),
         "headline": answer(run).headline if run.results else "",
         "trials": [
             {
@@ -174,7 +174,9 @@ def _run_content(run: store.StoredRun) -> dict[str, Any]:
                 "system": trial.spec.system if trial.spec else "",
                 "status": trial.status,
                 "validity": trial.result.validity.value if trial.result else "",
-                "msgs_per_s": plain(trial.result.msgs_per_s) if isinstance(trial.result, MeasuredResult) else None,
+                "msgs_per_s": plain_value(trial.result.msgs_per_s)
+                if isinstance(trial.result, MeasuredResult)
+                else None,
                 "response_p99_ms": trial.result.response.p99_ms if isinstance(trial.result, LoadResult) else None,
                 "reason": trial.problem or trial.reason,
             }

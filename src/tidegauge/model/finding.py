@@ -145,7 +145,7 @@ def curve_details(full_rate_msgs_per_s: float, points: Sequence[CurvePoint]) -> 
 
 def _parts_from_stored(kind: type[Part], stored: object) -> tuple[Part, ...]:
     """Reads the stored form. Keys of other versions are left out, and those that are missing keep their defaults."""
-    from tidegauge.plain import typed  # Help and plans show no findings, and need not wait for what reads them.
+    from tidegauge.plain import typed_value  # Help and plans show no findings, and need not wait for what reads them.
 
     listed = stored if isinstance(stored, (list, tuple)) else ()
-    return tuple(typed(kind, content) for content in listed if isinstance(content, Mapping))
+    return tuple(typed_value(kind, content) for content in listed if isinstance(content, Mapping))

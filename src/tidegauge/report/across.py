@@ -15,7 +15,7 @@ from tidegauge.comparison.regression import RegressionJudgement, RegressionOutco
 from tidegauge.comparison.within import Ratio
 from tidegauge.model.trial import with_form
 from tidegauge.numbers import join_with_and, local_time, percent
-from tidegauge.plain import plain
+from tidegauge.plain import plain_value
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.report import compare, contests, fairness
 from tidegauge.report.envelopes import Claims, Compare
@@ -224,14 +224,14 @@ def content(compared: RunComparison, judgement: RegressionJudgement | None = Non
         unequal=compared.unequal,
         noise_threshold=compared.noise,
         same_within=str(compared.same_within) if compared.same_within else None,
-        differences=plain(compared.differences),
-        unrecorded=plain(compared.unrecorded),
+        differences=plain_value(compared.differences),
+        unrecorded=plain_value(compared.unrecorded),
         comparisons=[_pair_content(pair) for pair in compared.pairs],
         unmatched=compared.unmatched,
         unreadable=compared.unreadable,
         regressions=regression_content(judgement),
     )
-    content: dict[str, Any] = plain(comparison)
+    content: dict[str, Any] = plain_value(comparison)
     return content
 
 
@@ -240,11 +240,11 @@ _OF_PAIR = ("experiment", "where", "run", "system", "baseline_run", "baseline", 
 
 def _pair_content(pair: ComparedPair) -> dict[str, Any]:
     return {
-        **{name: plain(getattr(pair, name)) for name in _OF_PAIR},
+        **{name: plain_value(getattr(pair, name)) for name in _OF_PAIR},
         "trials": [result.spec.trial_id for result in pair.results],
         "baseline_trials": [result.spec.trial_id for result in pair.baseline_results],
         "ratios": [
-            {**plain(ratio), "ratio": plain(ratio.comparison.ratio), "sentence": claim_across(ratio)}
+            {**plain_value(ratio), "ratio": plain_value(ratio.comparison.ratio), "sentence": claim_across(ratio)}
             for ratio in pair.ratios
         ],
     }
@@ -348,9 +348,9 @@ def published_runs_content(runs: Sequence[StoredRun], outcome: PublishedOutcome)
     """The claims over one or several runs as plain data."""
     claims = Claims(
         schema="tidegauge.claims/1",
-        runs=[plain({"letter": letter, **run_head(run)}) for letter, run in zip(LETTERS, runs, strict=False)],
+        runs=[plain_value({"letter": letter, **run_head(run)}) for letter, run in zip(LETTERS, runs, strict=False)],
         unequal=any(run.terms.unequal for run in runs),
         published=outcome,
     )
-    content: dict[str, Any] = plain(claims)
+    content: dict[str, Any] = plain_value(claims)
     return content

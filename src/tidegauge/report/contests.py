@@ -15,7 +15,7 @@ from tidegauge.comparison.contests import AgainstFirst, Alternative, Contest
 from tidegauge.model.trial import point_words
 from tidegauge.model.variant import VARIANT, SameWithin
 from tidegauge.numbers import MISSING, factor, in_unit, join_with_and, percent, plural
-from tidegauge.plain import plain
+from tidegauge.plain import plain_value
 from tidegauge.report.compare import REPEATS_FIRST, REPEATS_SUGGESTED_MAX, too_few_words
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet, heading
@@ -282,7 +282,7 @@ def contest_contents(contests: Iterable[Contest]) -> list[dict[str, Any]]:
     """Contests for --json: every figure, with its verdict in words."""
     return [
         {
-            **plain(contest),
+            **plain_value(contest),
             "ranking": [alternative.label for alternative in contest.ranked if alternative.value is not None],
             "verdicts": {each.label: verdict_words(each.contrast) for each in contest.against_first if each.contrast},
             "sentence": contest_sentence(contest),

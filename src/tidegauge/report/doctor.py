@@ -14,7 +14,7 @@ from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.ceilings import SUSTAINED_S, Calibration, Ceilings, DiskCeiling
 from tidegauge.model.host import HostFacts
 from tidegauge.numbers import as_sentence, count, mb_per_s, ms, plural, rounded, short, size
-from tidegauge.plain import plain
+from tidegauge.plain import plain_value
 from tidegauge.report.layout import (
     Column,
     ColumnGroup,
@@ -47,7 +47,7 @@ class Diagnosis:
 
 def doctor_content(diagnosis: Diagnosis) -> dict[str, Any]:
     """What `doctor` found, as plain data. Units are in the names; times are UTC."""
-    return {"schema": "tidegauge.doctor/1", **plain(diagnosis)}
+    return {"schema": "tidegauge.doctor/1", **plain_value(diagnosis)}
 
 
 def doctor_report(diagnosis: Diagnosis) -> RenderableType:

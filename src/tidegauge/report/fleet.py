@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tidegauge.model.host import FleetCheck, FleetHost, HostState, Joined, NetworkPath
 from tidegauge.numbers import MISSING, count, ms, plural, rounded, size
-from tidegauge.plain import plain
+from tidegauge.plain import plain_value
 from tidegauge.report.envelopes import FleetHosts
 from tidegauge.report.layout import (
     Column,
@@ -28,7 +28,7 @@ _LINKS_SHOWN_MAX = 30
 
 def joined_content(joined: Joined) -> dict[str, Any]:
     """`fleet head` and `fleet join` as plain data."""
-    return {"schema": "tidegauge.fleetnode/1", **plain(joined)}
+    return {"schema": "tidegauge.fleetnode/1", **plain_value(joined)}
 
 
 def joined_report(joined: Joined, join_line: str = "") -> RenderableType:
@@ -60,13 +60,13 @@ def joined_report(joined: Joined, join_line: str = "") -> RenderableType:
 
 def hosts_content(hosts: Sequence[FleetHost]) -> dict[str, Any]:
     """`fleet status` as plain data."""
-    content: dict[str, Any] = plain(FleetHosts(schema="tidegauge.fleet/1", hosts=hosts))
+    content: dict[str, Any] = plain_value(FleetHosts(schema="tidegauge.fleet/1", hosts=hosts))
     return content
 
 
 def check_content(check: FleetCheck) -> dict[str, Any]:
     """`fleet check` as plain data; times and rates with their units in the names."""
-    return {"schema": "tidegauge.fleetcheck/1", **plain(check)}
+    return {"schema": "tidegauge.fleetcheck/1", **plain_value(check)}
 
 
 def check_report(check: FleetCheck) -> RenderableType:

@@ -18,7 +18,7 @@ from tidegauge.comparison.history import (
     Untested,
 )
 from tidegauge.numbers import count, in_unit, join_first, join_with_and, percent, plural
-from tidegauge.plain import grouped, plain
+from tidegauge.plain import grouped, plain_value
 from tidegauge.report.compare import Estimate, estimate, experiment_at_point, times, verdict_words
 from tidegauge.report.envelopes import HistoryReport
 from tidegauge.report.layout import Paragraph, WordTable, bullet, columns, heading, with_blank_lines
@@ -230,7 +230,7 @@ def history_content(history: RunHistory, page: str) -> dict[str, Any]:
         parts=[_part_content(part) for part in history.parts],
         without_figures=[run.path.name for run in history.without_figures],
     )
-    content: dict[str, Any] = plain(envelope)
+    content: dict[str, Any] = plain_value(envelope)
     return content
 
 
@@ -271,7 +271,7 @@ def _figure_content(history: FigureHistory) -> dict[str, Any]:
         "higher_is_better": figure.higher_is_better,
         "untested": None if history.untested is None else history.untested.value,
         "points": [
-            {"run": entry.run.path.name, **plain(value_of_entry(values)), "values": values}
+            {"run": entry.run.path.name, **plain_value(value_of_entry(values)), "values": values}
             for entry, values in zip(history.entries, history.values, strict=True)
         ],
         "changes": [
@@ -279,7 +279,7 @@ def _figure_content(history: FigureHistory) -> dict[str, Any]:
                 "since": history.entries[change.place].run.path.name,
                 "runs_before": len(change.before),
                 "runs_since": len(change.since),
-                **plain(change.comparison),
+                **plain_value(change.comparison),
                 "differences": change.differences,
                 "sentence": change_sentence(history, change),
             }

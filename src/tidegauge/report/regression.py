@@ -14,7 +14,7 @@ from tidegauge.comparison.regression import (
 )
 from tidegauge.model.trial import with_form
 from tidegauge.numbers import factor, plural
-from tidegauge.plain import plain
+from tidegauge.plain import plain_value
 from tidegauge.report import compare
 from tidegauge.report.layout import bullet, heading
 from tidegauge.statistics.intervals import BLOCKS_MAX
@@ -96,8 +96,8 @@ def regression_content(judgement: RegressionJudgement | None) -> dict[str, Any] 
                 "where": ruling.pair.where,
                 "system": ruling.pair.system,
                 "figure": ruling.ratio.name,
-                "ratio": plain(ruling.ratio.comparison.ratio),
-                "interval": plain(ruling.ratio.comparison.interval),
+                "ratio": plain_value(ruling.ratio.comparison.ratio),
+                "interval": plain_value(ruling.ratio.comparison.interval),
                 "allowed": ruling.allowed,
                 "limit": ruling.limit,
                 "outcome": ruling.outcome.value,

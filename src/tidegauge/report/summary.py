@@ -12,7 +12,7 @@ from tidegauge.model.tilt import Terms
 from tidegauge.model.trial import LoadSpec, TrialResult, TrialSpec
 from tidegauge.model.workload import share_sizes
 from tidegauge.places import is_file
-from tidegauge.plain import plain
+from tidegauge.plain import plain_value
 from tidegauge.report import compare, contests, distributions, levels, thresholds, usage
 from tidegauge.report.envelopes import (
     Durability,
@@ -59,7 +59,7 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
                 experiment=block.experiment,
                 point=block.point,
                 closed_loop=block.closed_loop,
-                results=plain(block.results),
+                results=plain_value(block.results),
                 comparisons=[
                     ratio_content(ratio, run.terms) for ratio in within.block_ratios(block, run.terms.allowed)
                 ],
@@ -67,8 +67,8 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
             )
             for block in facts.blocks
         ],
-        merged=plain(distributions.merge_trials(run)),
-        within_trial=plain(facts.within),
+        merged=plain_value(distributions.merge_trials(run)),
+        within_trial=plain_value(facts.within),
         findings=run.findings,
         finding_comparisons=[
             ratio_content(ratio, run.terms)
@@ -85,7 +85,7 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
         trials_without_result=_unfinished_trials(facts),
         environment=run.environment,
     )
-    content: dict[str, Any] = plain(report)
+    content: dict[str, Any] = plain_value(report)
     return content
 
 
@@ -125,8 +125,8 @@ def _usage_of(row: usage.Used) -> Usage:
 def ratio_content(ratio: within.Ratio, terms: Terms) -> dict[str, Any]:
     """A ratio with its interval and verdict."""
     return {
-        **plain(ratio),
-        "ratio": plain(ratio.comparison.ratio),
+        **plain_value(ratio),
+        "ratio": plain_value(ratio.comparison.ratio),
         "sentence": compare.sentence(ratio),
         "unequal": bool(terms.unequal),
     }
@@ -170,7 +170,7 @@ def run_head(run: StoredRun) -> RunHead:
 
 def runs_summary(runs: Sequence[StoredRun]) -> dict[str, Any]:
     """All runs, oldest first."""
-    content: dict[str, Any] = plain(Runs(schema="tidegauge.runs/1", runs=[run_head(run) for run in runs]))
+    content: dict[str, Any] = plain_value(Runs(schema="tidegauge.runs/1", runs=[run_head(run) for run in runs]))
     return content
 
 
@@ -181,7 +181,7 @@ def _worker_shares(trials: Sequence[TrialSpec], workers: int) -> list[dict[str, 
         producers = trial.workload.topics * trial.workload.producers
         rate = trial.msgs_per_s if isinstance(trial, LoadSpec) else None
         shares = [
-            {**plain(size), "msgs_per_s": size.producers / producers * rate if rate else None}
+            {**plain_value(size), "msgs_per_s": size.producers / producers * rate if rate else None}
             for size in share_sizes(trial.workload, workers)
         ]
         trial_shares.append({"trial_id": trial.trial_id, "shares": shares})
@@ -207,7 +207,7 @@ def plan_summary(plan: ShownPlan) -> dict[str, Any]:
         else PlannedMemory(
             available=memory.available,
             needs=[
-                {**plain(need), **{name: getattr(need, name) for name in ("servers_mb", "worker_mb", "total_mb")}}
+                {**plain_value(need), **{name: getattr(need, name) for name in ("servers_mb", "worker_mb", "total_mb")}}
                 for need in memory.needs
             ],
         ),
@@ -221,7 +221,7 @@ def plan_summary(plan: ShownPlan) -> dict[str, Any]:
             for point in in_order([trial.point for trial in trials])
             if point
         ],
-        trials=plain(tuple(trials)),
+        trials=plain_value(tuple(trials)),
     )
-    content: dict[str, Any] = plain(file)
+    content: dict[str, Any] = plain_value(file)
     return content

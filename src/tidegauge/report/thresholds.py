@@ -12,7 +12,7 @@ from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, sort_into_blocks
 from tidegauge.model.trial import LoadResult, point_words
 from tidegauge.numbers import count, rounded
-from tidegauge.plain import plain
+from tidegauge.plain import plain_value
 from tidegauge.report.compare import experiment_at_point
 from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.store.read import StoredRun
@@ -122,5 +122,5 @@ def content(all_rulings: Sequence[Ruling]) -> dict[str, Any] | None:
     """What became of a run's thresholds, as plain data; None without any."""
     if not all_rulings:
         return None
-    content = [{**plain(ruling), "sentence": sentence(ruling)} for ruling in all_rulings]
+    content = [{**plain_value(ruling), "sentence": sentence(ruling)} for ruling in all_rulings]
     return {"outcome": all_rulings[0].outcome.value, "rulings": content}

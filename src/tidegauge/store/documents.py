@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tidegauge.plain import typed
+from tidegauge.plain import typed_value
 from tidegauge.regular import read_regular
 
 T = TypeVar("T")
@@ -112,7 +112,7 @@ class Documents:
         """What a file holds, as one of a kind; None if there is none, or it can't be read."""
         try:
             content = read_document(path)
-            return None if content is None else typed(shape, content)
+            return None if content is None else typed_value(shape, content)
         except ValueError as error:
             self.note_damage(path, str(error))
             return None
@@ -121,7 +121,7 @@ class Documents:
         """What the object in a file has by this name, likewise; None too if it says nothing by it."""
         try:
             part = (read_document(path) or {}).get(name)
-            return None if part is None else typed(shape, part, name)
+            return None if part is None else typed_value(shape, part, name)
         except ValueError as error:
             self.note_damage(path, str(error))
             return None
@@ -162,7 +162,7 @@ def part_of(path: Path, name: str) -> Any:
 def typed_or_none(kind: type[T], content: object) -> T | None:
     """What was stored as one of a kind; None if there is none, or it can't be read."""
     try:
-        return typed(kind, content)
+        return typed_value(kind, content)
     except ValueError:
         return None
 

@@ -22,7 +22,7 @@ from tidegauge.atomic import replace_file
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.hosts import procfs
 from tidegauge.hosts.storage import make_own_directory
-from tidegauge.plain import plain
+from tidegauge.plain import plain_value
 
 CAMPAIGN_FILE = "campaign.yaml"
 CEILINGS_FILE = "ceilings.json"
@@ -138,7 +138,7 @@ def write_bytes(path: Path, content: bytes, durable: bool = False) -> None:
 
 def write_json(path: Path, content: Mapping[str, object], durable: bool = False) -> None:
     """Write one JSON object, such as `store.envelopes` has them. Raises `RunFailedError`."""
-    text = json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(plain_value(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_bytes(path, text.encode(), durable)
 
 

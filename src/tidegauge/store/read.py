@@ -30,7 +30,7 @@ from tidegauge.model.trial import (
 from tidegauge.model.variant import SAME_WITHIN, SameWithin, Variant
 from tidegauge.numbers import join_first
 from tidegauge.places import entries_of_directory, is_directory
-from tidegauge.plain import differing, flatten, typed
+from tidegauge.plain import differing, flatten, typed_value
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.regular import read_regular
 from tidegauge.store.documents import Documents, mapping_of, read_document, typed_or_none, words_of
@@ -406,7 +406,7 @@ def read_run_head(path: Path) -> RunDocument:
                 f"{path} has the schema '{schema}'; this Tidegauge reads '{RUN_SCHEMA}'.",
                 f"Use the Tidegauge that wrote it ({content.get('tidegauge_version', 'unknown')}) or a newer one.",
             )
-        return typed(RunDocument, content)
+        return typed_value(RunDocument, content)
     except ValueError as error:
         raise UserError(f"{path / 'run.json'} can't be read: {error}.", "See `tidegauge runs`.") from error
 
@@ -430,7 +430,7 @@ def _read_environment(documents: Documents, path: Path) -> Mapping[str, Any]:
     """Everything that a session ran on, as it stands in its file."""
     content = documents.read(path, dict[str, Any]) or {}
     try:
-        typed(_EnvironmentFile, content)
+        typed_value(_EnvironmentFile, content)
     except ValueError as error:
         documents.note_damage(path, str(error))
         return {}
@@ -535,7 +535,7 @@ def _parse_result(content: Mapping[str, Any]) -> AnyResult:
         raise ValueError(f"its schema is '{schema}'; this Tidegauge reads '{RESULT_SCHEMA}'")
     result = mapping_of(content.get("result"))
     kind = _KINDS[_kind_of_spec(result.get("spec"))]
-    return typed(kind, with_stored_reasons(result, content.get("remarks")))
+    return typed_value(kind, with_stored_reasons(result, content.get("remarks")))
 
 
 _KINDS: Mapping[type[AnySpec], type[AnyResult]] = {LoadSpec: LoadResult, ReadSpec: ReadResult, AttestSpec: AttestResult}

@@ -17,7 +17,7 @@ from tidegauge.model.level import SyncFinding
 from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.trial import AnyResult, AnySpec
-from tidegauge.plain import plain
+from tidegauge.plain import plain_value
 from tidegauge.store import seconds
 from tidegauge.store.envelopes import (
     RESULT_SCHEMA,
@@ -131,7 +131,7 @@ class TrialStore:
 
     def write_measuring(self, record: object) -> None:
         """What is needed for the trial's result beside its load generators' figures. Raises `RunFailedError`."""
-        content = MeasuringFile(schema="tidegauge.measuring/1", measuring=plain(record))
+        content = MeasuringFile(schema="tidegauge.measuring/1", measuring=plain_value(record))
         write_json(self.directory / MEASURING_FILE, content)
 
     def write_distribution(self, distribution: Distribution) -> None:

@@ -10,7 +10,7 @@ from tidegauge.attestation.record import earlier_cuts
 from tidegauge.attestation.words import attest_cells, attest_sentences
 from tidegauge.model.attest import FUSE_LABEL, NOT_MODELLED, AttestOutcome, AttestVerdict, FileSystem, Means, Scenario
 from tidegauge.model.level import CutsStanding, EarlierCuts, LevelChoice
-from tidegauge.plain import plain, typed
+from tidegauge.plain import plain_value, typed_value
 
 LOSING_CONTROL = outcome(cycle(lost=300))
 CHOICE = LevelChoice(1)
@@ -78,7 +78,7 @@ def test_of_a_rolling_cycle_the_cut_that_the_witness_names_is_blamed() -> None:
 
 def test_a_stored_outcome_is_judged_alike() -> None:
     subject = outcome(cycle(), cycle(lost=1))
-    again = typed(AttestOutcome, plain(subject))
+    again = typed_value(AttestOutcome, plain_value(subject))
     assert again == subject
     assert judged(again).judgement.sentence() == judged(subject).judgement.sentence()
 
@@ -159,7 +159,7 @@ def test_an_inconclusive_one_attests_nothing() -> None:
 
 
 def test_the_witness_survives_storing() -> None:
-    assert typed(type(witness()), plain(witness())) == witness()
+    assert typed_value(type(witness()), plain_value(witness())) == witness()
 
 
 def test_a_damaged_file_system_and_an_odd_history_are_reported() -> None:

@@ -25,7 +25,7 @@ from tidegauge.model.events import Note
 from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.use import Limiting, Resource
-from tidegauge.plain import plain, typed
+from tidegauge.plain import plain_value, typed_value
 from tidegauge.report.ending import ending
 from tidegauge.report.html.answer import DOUBT, GOOD, answer
 from tidegauge.report.markdown import run_markdown
@@ -107,7 +107,7 @@ class TestReports:
         assert "other programs took 0.40 of 2 CPUs" in terminal
         for text in (terminal, markdown):
             assert "Other programs took at most 0.40 of 2 CPUs" in text
-        again = typed(LoadResult, json.loads(json.dumps(plain(found))))
+        again = typed_value(LoadResult, json.loads(json.dumps(plain_value(found))))
         assert (again.accounts, again.disturbances) == (found.accounts, found.disturbances)
         assert again.accounts[0].programs[0].name == "stress"
 

@@ -14,7 +14,7 @@ from run_samples import result, spec
 from tidegauge import store
 from tidegauge.comparison.blocks import Block, sort_into_blocks
 from tidegauge.model.trial import LoadResult
-from tidegauge.plain import plain, typed
+from tidegauge.plain import plain_value, typed_value
 from tidegauge.report.findings import NOTE, fault_notes, faults_table, planned_faults
 from tidegauge.report.html.sections import sections
 from tidegauge.report.loads import load_words
@@ -91,7 +91,7 @@ def test_trials_with_other_faults_are_not_compared() -> None:
 
 def test_results_are_read_back_as_they_were_written() -> None:
     written = faulted(KAFKA, 1, PAUSED)
-    assert typed(LoadResult, plain(written)).faults == (PAUSED,)
+    assert typed_value(LoadResult, plain_value(written)).faults == (PAUSED,)
 
 
 def test_plots_mark_them(tmp_path: Path) -> None:

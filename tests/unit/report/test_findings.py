@@ -19,7 +19,7 @@ from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.model.events import Decided, FindingReached, RunStarted
 from tidegauge.model.finding import Above, Finding, curve_details, search_details
 from tidegauge.model.trial import LoadResult, Validity
-from tidegauge.plain import plain
+from tidegauge.plain import plain_value
 from tidegauge.report.ending import ending
 from tidegauge.report.findings import finding_parts
 from tidegauge.report.live import LiveState, advance, is_lasting, plain_lines, seconds_left
@@ -161,9 +161,9 @@ def test_answers_are_stored_in_the_form_in_which_they_always_were() -> None:
     (goal,), (point,) = found.goals, found.points
     assert (goal.above, goal.limits) == (Above(**STORED_GOAL["above"]), ("response p99 <= 10 ms",))  # type: ignore[arg-type]
     assert (goal.upper_msgs_per_s, point.response_p99_ms, point.state) == (54_000.0, 4.0, "sustained")
-    assert plain(search_details(9, [goal])) == {"trials": 9, "goals": [STORED_GOAL]}
-    assert plain(curve_details(52_000.0, [point])) == {"full_rate_msgs_per_s": 52_000.0, "points": [STORED_POINT]}
-    assert plain(found.with_goals([goal]).details) == found.details
+    assert plain_value(search_details(9, [goal])) == {"trials": 9, "goals": [STORED_GOAL]}
+    assert plain_value(curve_details(52_000.0, [point])) == {"full_rate_msgs_per_s": 52_000.0, "points": [STORED_POINT]}
+    assert plain_value(found.with_goals([goal]).details) == found.details
     assert list(STORED_GOAL) == [one.name for one in fields(goal)]
 
 

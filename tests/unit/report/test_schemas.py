@@ -16,7 +16,7 @@ from tidegauge.cli.main import run_command
 from tidegauge.cli.output import error_content
 from tidegauge.errors import UserError
 from tidegauge.model.host import Joined
-from tidegauge.plain import plain
+from tidegauge.plain import plain_value
 from tidegauge.report.fleet import joined_content
 from tidegauge.report.layout import shown_path
 from tidegauge.report.lists import ShownPlan
@@ -132,7 +132,7 @@ def test_a_comparison_is_valid(runs: list[Path], capsys: pytest.CaptureFixture[s
 
 def test_numbers_without_a_word_in_json_are_valid(runs: list[Path]) -> None:
     content = run_summary(store.load_run(runs[0]))
-    content["experiments"][0]["results"][0]["msgs_per_s"] = plain(float("nan"))
+    content["experiments"][0]["results"][0]["msgs_per_s"] = plain_value(float("nan"))
     check(content)
 
 

@@ -16,7 +16,7 @@ from tidegauge.model.events import left_out_note
 from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.use import Limiting, NearLimit, Resource
-from tidegauge.plain import plain
+from tidegauge.plain import plain_value
 from tidegauge.report.schemas import json_schemas
 
 QUOTA = Disturbance(Disturbed.QUOTA, Harm.DOUBTFUL, "the load generator was held back", "raise or remove the quota")
@@ -190,7 +190,7 @@ FULL_HOST = Limiting(
 )
 def test_what_limited_a_trial_is_read_with_who_used_it(run: Path, without: tuple[str, ...], limiting: Limiting) -> None:
     """An older version has the evidence alone, which then says it."""
-    stored = {key: value for key, value in plain(limiting).items() if key not in without}
+    stored = {key: value for key, value in plain_value(limiting).items() if key not in without}
     assert stored["others"] == ["disk vda (97 %): busy 97% of the time"]
     content = json.loads(file_of(run).read_text())
     content["result"]["limiting"] = stored

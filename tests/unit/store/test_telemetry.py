@@ -25,7 +25,7 @@ from tidegauge.model.use import (
     Sample,
     ThreadUse,
 )
-from tidegauge.plain import typed
+from tidegauge.plain import typed_value
 from tidegauge.store.tables import read_table
 from tidegauge.store.telemetry import (
     COLUMNS,
@@ -309,7 +309,7 @@ class TestTables:
 
 
 def test_a_sample_travels_as_json() -> None:
-    assert typed(Sample, json.loads(json.dumps(asdict(SAMPLE)))) == SAMPLE
+    assert typed_value(Sample, json.loads(json.dumps(asdict(SAMPLE)))) == SAMPLE
 
 
 class TestMetrics:

@@ -16,7 +16,7 @@ from tidegauge.model.load import WorkerFacts
 from tidegauge.model.server import Setting
 from tidegauge.model.tilt import Severity, Stage, Tilt, new_among, only_unequal
 from tidegauge.model.trial import TrialSpec, point_words
-from tidegauge.plain import grouped, plain
+from tidegauge.plain import grouped, plain_value
 from tidegauge.store.run import RunStore
 from tidegauge.systems.api import System
 
@@ -34,7 +34,7 @@ class UnequalError(UserError):
             f"{count} this comparison unequal:\n{listed}",
             "Fix them, or run with --allow-unequal: every output then says that the comparison is unequal.",
         )
-        self.details = {"unequal": plain(unequal_tilts)}
+        self.details = {"unequal": plain_value(unequal_tilts)}
 
 
 def wanted_tilts(plan: Plan) -> tuple[Tilt, ...]:

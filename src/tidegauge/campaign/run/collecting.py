@@ -25,7 +25,7 @@ from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Workload
 from tidegauge.numbers import plural
-from tidegauge.plain import typed
+from tidegauge.plain import typed_value
 from tidegauge.statistics.steady import jit_cpus
 from tidegauge.store.run import RunStore
 from tidegauge.worker.api import LeftResults
@@ -62,7 +62,7 @@ def collect_result(
     """
     resources.observer(PhaseStarted(spec.trial_id, "collect", "what its load generators left", None))
     try:
-        return _collect_result(spec, typed(Measuring, record), driver, resources, store)
+        return _collect_result(spec, typed_value(Measuring, record), driver, resources, store)
     except (RunFailedError, ValueError) as error:
         why = error.message if isinstance(error, RunFailedError) else f"its record can't be read: {error}"
         resources.observer(Note(f"{spec.trial_id} is made again: it had been measured, but {why}"))

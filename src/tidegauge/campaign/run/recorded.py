@@ -17,7 +17,7 @@ from tidegauge.model.server import Distribution
 from tidegauge.model.tilt import Tilt
 from tidegauge.model.trial import AnyResult, LoadSpec, TrialSpec
 from tidegauge.numbers import count
-from tidegauge.plain import plain
+from tidegauge.plain import plain_value
 
 START_ANEW = "Start a new run; this one stays as it is, and `tidegauge show` shows what it found."
 
@@ -70,7 +70,7 @@ class Recorded:
         recorded_trial = self.trials.get(spec.trial_id)
         if recorded_trial is None or self.why_stale(spec):
             return None
-        before, now = plain(recorded_trial.spec), plain(spec)
+        before, now = plain_value(recorded_trial.spec), plain_value(spec)
         if changed := _names_of_changes(before, now):
             differences = ", ".join(f"{name} was {before[name]} and is {now[name]} now" for name in changed)
             raise OtherwiseError(f"The trial {spec.trial_id} of this run was another one: {differences}.", START_ANEW)
@@ -93,7 +93,7 @@ class Recorded:
         recorded_trial = self.trials.get(spec.trial_id)
         if recorded_trial is None or not isinstance(recorded_trial.spec, LoadSpec) or not isinstance(spec, LoadSpec):
             return ""
-        changed = _names_of_changes(plain(recorded_trial.spec), plain(spec))
+        changed = _names_of_changes(plain_value(recorded_trial.spec), plain_value(spec))
         if not spec.rate_rule.is_share or not changed or not set(changed) <= {"msgs_per_s", "schedule"}:
             return ""
         if "msgs_per_s" in changed:
@@ -110,7 +110,7 @@ class Recorded:
         columns or more figures, another version of Tidegauge had stored it. Otherwise it must be so word for word.
         """
         if not replayed:
-            return any(plain(earlier) == plain(finding) for earlier in self.findings)
+            return any(plain_value(earlier) == plain_value(finding) for earlier in self.findings)
         return any(_same_answer(earlier, finding) for earlier in self.findings)
 
     def check_plan(self, planned: Iterable[TrialSpec]) -> None:
@@ -154,16 +154,16 @@ NOTHING_RECORDED = Recorded()
 def _record_of_same_trial(spec: TrialSpec, trials_by_id: Mapping[str, RecordedTrial[Found]]) -> Found | None:
     """What this very trial left; None if nothing, or if one of that name was another."""
     left_trial = trials_by_id.get(spec.trial_id)
-    return left_trial.found if left_trial is not None and plain(left_trial.spec) == plain(spec) else None
+    return left_trial.found if left_trial is not None and plain_value(left_trial.spec) == plain_value(spec) else None
 
 
 def _same_answer(earlier: Finding, finding: Finding) -> bool:
     """Whether two findings give one answer: by the figures that were stored then, or by its words if it has none."""
     if not finding.figures:
-        return bool(plain(earlier) == plain(finding))
+        return bool(plain_value(earlier) == plain_value(finding))
     names = ("finding_id", "point", "decided", "refuted")
     return all(getattr(earlier, name) == getattr(finding, name) for name in names) and (
-        plain(earlier.figures) == {name: plain(finding.figures).get(name) for name in earlier.figures}
+        plain_value(earlier.figures) == {name: plain_value(finding.figures).get(name) for name in earlier.figures}
     )
 
 

@@ -31,7 +31,7 @@ from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.trial import TrialSpec
 from tidegauge.numbers import plural
-from tidegauge.plain import plain, typed
+from tidegauge.plain import plain_value, typed_value
 from tidegauge.systems.api import System
 from tidegauge.systems.attach import AttachChoice, first_addresses
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
@@ -140,7 +140,7 @@ class TopicLedger(Topics):
             if content.get("worker"):  # Of a version that knew one load generator only.
                 content["workers"] = [content["worker"]]
             return TopicLedger(
-                files, typed(TopicRecord, {key: value for key, value in content.items() if key != "schema"}), lock
+                files, typed_value(TopicRecord, {key: value for key, value in content.items() if key != "schema"}), lock
             )
         except BaseException:
             os.close(lock)
@@ -204,7 +204,7 @@ class TopicLedger(Topics):
     def _write_record(self, record: TopicRecord) -> None:
         try:
             # A topic outlives a power cut of this machine, so its record must too.
-            self._files.write(SCHEMA, plain(record), durable=True)
+            self._files.write(SCHEMA, plain_value(record), durable=True)
         except OSError as error:
             raise _unwritable_error(error) from error
         self.record = record
