@@ -461,20 +461,20 @@ def _figures_of_system(threshold: Threshold, asked: Asked, system: str) -> _Syst
     if threshold.figure in FINDING_FIGURES:
         figure = FINDING_FIGURES[threshold.figure]
         decided = [finding for finding in asked.findings if finding.system == system and finding.decided]
-        values = by_block(decided, figure.of)
+        values = by_block(decided, figure.value_in)
         without = len({finding.block for finding in decided} - values.keys())
         return _SystemFigures(values, figure, without, figure.resolution_in(decided))
     usable = [
         result for result in asked.results if result.spec.system == system and result.validity is not Validity.INVALID
     ]
     measured = FIGURES[threshold.figure]
-    values = by_block(usable, measured.of)
+    values = by_block(usable, measured.value_in)
     return _SystemFigures(values, measured, len({result.spec.block for result in usable} - values.keys()))
 
 
 def _ruling_on_counts(threshold: Threshold, asked: Asked, system: str, figure: Figure) -> Ruling:
     """The ruling on every trial's count. One that doesn't know it leaves it open, unless another misses."""
-    values = [figure.of(result) for result in asked.results if result.spec.system == system]
+    values = [figure.value_in(result) for result in asked.results if result.spec.system == system]
     counts = [value for value in values if value is not None]
     missing = [value for value in counts if not threshold.holds(value)]
     worst = _worst_value(threshold, missing or counts)

@@ -274,7 +274,7 @@ def test_what_a_fresh_reader_finds_is_late_and_nobody_is_accused(scene: Scene) -
         "595 acknowledged messages not delivered in time (sub-0), but are in the topic; its consumers met 112 errors: "
         "Record is corrupt",
     )
-    assert FIGURES["lost"].of(result) == 0
+    assert FIGURES["lost"].value_in(result) == 0
     traces = [entry for entry in scene.journal.entries if entry.startswith("trace")]
     assert traces == ["trace sub-0 from its position"], "all is found: nothing else is read"
 
@@ -299,7 +299,7 @@ def test_where_nobody_could_look_loss_is_not_known(scene: Scene, unread: str, un
     assert (sub.lost, sub.late, sub.untraced) == (0, late, 3 - late)
     assert (result.status, result.validity) == ("ok", Validity.DOUBTFUL)
     assert str(result.reasons[-1]).endswith(f"whether they are lost is not known: {unread or untraceable}")
-    assert FIGURES["lost"].of(result) is None, "a threshold can't be met by what nobody knows"
+    assert FIGURES["lost"].value_in(result) is None, "a threshold can't be met by what nobody knows"
 
 
 def test_what_clients_threw_away_is_looked_for_everywhere_and_then_not_known(scene: Scene) -> None:

@@ -123,7 +123,7 @@ def find_anomalies(
     if not reads:
         raise ValueError("there is nothing to judge without a read")
     pairs = sorted(zip(cuts_ns, back_ns or cuts_ns, strict=True))
-    look = _ReadsAgainstHistory.at(history, reads, np.array(pairs, dtype=np.int64).reshape(-1, 2))
+    look = _ReadsAgainstHistory.from_reads(history, reads, np.array(pairs, dtype=np.int64).reshape(-1, 2))
     fates = _fates_of_messages(look)
     _place_losses(look, fates)
     broken = np.isin(fates, BROKEN) & history.acknowledged
@@ -179,7 +179,7 @@ class _ReadsAgainstHistory:
     streams: Longs
 
     @classmethod
-    def at(cls, history: History, reads: Sequence[Read], cuts: Longs) -> _ReadsAgainstHistory:
+    def from_reads(cls, history: History, reads: Sequence[Read], cuts: Longs) -> _ReadsAgainstHistory:
         """Puts a history and reads side by side."""
         rows = [_rows_of(history, read) for read in reads]
         found_in_reads = np.stack(

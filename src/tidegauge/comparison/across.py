@@ -210,7 +210,7 @@ def _remarks_on_pair(
     for letter, results in zip(letters, (base, other), strict=True):
         lost = sum(result.lost for result in results)
         invalid = sum(result.validity is Validity.INVALID for result in results)
-        unknown = sum(FIGURES["lost"].of(result) is None for result in results if isinstance(result, LoadResult))
+        unknown = sum(FIGURES["lost"].value_in(result) is None for result in results if isinstance(result, LoadResult))
         remarks += [f"{lost:,} acknowledged messages were lost in {letter}"] if lost else []
         if unknown:
             remarks.append(f"whether messages were lost in {letter} is not known of {plural(unknown, 'trial')}")

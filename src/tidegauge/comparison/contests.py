@@ -203,7 +203,7 @@ def _contests_of_findings(axis: _Axis) -> Iterator[Contest]:
         sides = {label: [finding for _, finding in group if finding.point[axis.name] == label] for label in labels}
         decided = {label: [finding for finding in side if finding.decided] for label, side in sides.items()}
         each_decided = [finding for side in decided.values() for finding in side]
-        figures = [figure for figure in figures_found(Shown.WITHIN) if any(map(figure.of, each_decided))]
+        figures = [figure for figure in figures_found(Shown.WITHIN) if any(map(figure.value_in, each_decided))]
         beside = tuple(_undecided_words(sides))
         for figure in figures:
             doubtful = {label: rest_on_doubt(side, run.results) for label, side in decided.items()}
@@ -242,7 +242,7 @@ def _lead_of_trials(sides: Sequence[Sequence[MeasuredResult]], *, is_closed: boo
     if is_closed or not all(isinstance(result, LoadResult) for side in sides for result in side):
         return FIGURES["msgs_per_s"]
     results = [result for side in sides for result in side]
-    fitting = (FIGURES[name] for name in _LEADS if results and all(map(FIGURES[name].of, results)))
+    fitting = (FIGURES[name] for name in _LEADS if results and all(map(FIGURES[name].value_in, results)))
     return next(fitting, FIGURES[_LEADS[0]])
 
 
@@ -254,8 +254,8 @@ def _alternative(
     *,
     doubtful: bool | None = None,
 ) -> Alternative:
-    of: Callable[[Part], float | None] = figure.of  # type: ignore[assignment]
-    values_by_block = by_block(usable, of)
+    value_in: Callable[[Part], float | None] = figure.value_in  # type: ignore[assignment]
+    values_by_block = by_block(usable, value_in)
     values = tuple(values_by_block.values())
     system = next((part.system if isinstance(part, Finding) else part.spec.system for part in made), "")
     if doubtful is None:

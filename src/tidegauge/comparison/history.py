@@ -246,7 +246,7 @@ def _samples_of_run(run: StoredRun, machine: Mapping[str, str]) -> Iterator[_Sam
     )
     for question, findings in grouped(decided).items():
         steps: tuple[MeasuredResult, ...] = tuple(result for result in run.measured if result.spec.question == question)
-        if steps and any(figure.of(one) for figure in figures_found(Shown.ACROSS) for one in findings):
+        if steps and any(figure.value_in(one) for figure in figures_found(Shown.ACROSS) for one in findings):
             experiment, system, _ = question
             published = {finding.published_trial_id for finding in findings}
             shown = tuple(result for result in steps if result.spec.trial_id in published) or steps
@@ -346,7 +346,7 @@ def _part_of_samples(
     for figure in samples[0].figures:
         rows = []
         for sample, entry in zip(samples, entries, strict=True):
-            values = tuple(by_block(sample.measured, figure.of).values()) if entry is not None else ()
+            values = tuple(by_block(sample.measured, figure.value_in).values()) if entry is not None else ()
             if entry is not None and values:
                 rows.append((entry, values, sample))
         if rows:

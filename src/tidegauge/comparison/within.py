@@ -138,7 +138,7 @@ def ratios_of(
     (system, ours), (baseline, theirs) = above, below
     all_ratios = []
     for figure in figures:
-        values, base = by_block(ours, figure.of), by_block(theirs, figure.of)
+        values, base = by_block(ours, figure.value_in), by_block(theirs, figure.value_in)
         better = figure.higher_is_better
         step = figure.resolution_in([*ours, *theirs]) if isinstance(figure, FindingFigure) else 0.0
         comparison = compare_paired(values, base, better, noise, step) if paired else None

@@ -209,7 +209,7 @@ def _chase_finding(result: LoadResult, chase: CatchUp, sentences: Sequence[str],
 
 def _finding_figures(result: LoadResult) -> dict[str, float]:
     """What thresholds and comparisons may name; a figure that there is none of is left out."""
-    figures = {name: figure.of_trial(result) for name, figure in FINDING_FIGURES.items() if figure.of_trial}
+    figures = {name: figure.value_in_trial(result) for name, figure in FINDING_FIGURES.items() if figure.value_in_trial}
     return {name: value for name, value in figures.items() if value is not None}
 
 

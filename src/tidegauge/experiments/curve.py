@@ -124,7 +124,7 @@ def _point_of_load(share: float, result: LoadResult) -> CurvePoint:
         msgs_per_s=result.msgs_per_s,
         response_p50_ms=result.response.p50_ms,
         response_p99_ms=result.response.p99_ms,
-        end_to_end_p99_ms=FIGURES["end_to_end_ms_p99"].of(result),
+        end_to_end_p99_ms=FIGURES["end_to_end_ms_p99"].value_in(result),
         state=_state_of_load(result),
         validity=result.validity.value,
     )

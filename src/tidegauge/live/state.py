@@ -235,7 +235,7 @@ def _figures_of_trial(trial: store.StoredTrial) -> list[dict[str, Any]]:
     if not isinstance(result, MeasuredResult):
         return []
     figures = [
-        {"name": figure.head, "value": in_unit(figure.of(result), figure.unit)}
+        {"name": figure.head, "value": in_unit(figure.value_in(result), figure.unit)}
         for figure in figures_shown(Shown.TRIALS)
     ]
     reasons = [{"name": "why", "value": str(reason)} for reason in result.reasons]

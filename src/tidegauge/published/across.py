@@ -115,7 +115,8 @@ def unlike_settings(above: Sequence[TrialSpec], below: Sequence[TrialSpec], vari
         if name in varied or name in _NOT_ALIKE:
             continue
         sides = [
-            {value for spec in specs if (value := compared.of_trial(spec)) is not None} for specs in (above, below)
+            {value for spec in specs if (value := compared.value_in_trial(spec)) is not None}
+            for specs in (above, below)
         ]
         if sides[0] != sides[1]:
             values = [", ".join(compared.shown(value) for value in sorted(map(float, side))) for side in sides]

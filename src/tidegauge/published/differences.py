@@ -37,7 +37,7 @@ class Compared:
     """
 
     words: str
-    of_trial: Callable[[TrialSpec], _Value | str | None]
+    value_in_trial: Callable[[TrialSpec], _Value | str | None]
     shown: Callable[[_Value], str]
     sorted: bool = False
 
@@ -128,7 +128,7 @@ def _setting_differences(report: PublishedReport, tests: Sequence[str], planned:
         for name, compared in COMPARED.items():
             theirs = _values_stated(report, tests, system, name)
             examined = [trial for trial in trials if name != "measure" or trial.experiment in planned.experiments]
-            ours = list(dict.fromkeys(value for value in map(compared.of_trial, examined) if value is not None))
+            ours = list(dict.fromkeys(value for value in map(compared.value_in_trial, examined) if value is not None))
             if theirs and any(value not in theirs for value in ours):
                 yield system, _difference_sentence(compared, ours, theirs)
 

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from tidegauge.config.fields import AbsoluteRate, Duration, Fields, Size, member_of, one_of
 from tidegauge.config.fields import Settings as OwnNames
 from tidegauge.model.trial import MeasuredResult, TrialSpec, family
-from tidegauge.statistics.figures import PERCENTILES, SUSTAINABLE, of_trial
+from tidegauge.statistics.figures import PERCENTILES, SUSTAINABLE, find_value_in_trial
 
 MAX_THROUGHPUT = "max-throughput"
 LATENCY = "latency"
@@ -45,9 +45,9 @@ class PublishedFigure:
     experiment: str = ""
     name: str = ""
 
-    def of_trial(self, result: MeasuredResult) -> float | None:
+    def value_in_trial(self, result: MeasuredResult) -> float | None:
         """The figure of one trial; None where it has too few samples, or it takes several trials."""
-        getter = of_trial(self.name)
+        getter = find_value_in_trial(self.name)
         return getter(result) if getter else None
 
 

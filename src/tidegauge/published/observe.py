@@ -176,7 +176,7 @@ def _observe_trials(figure: PublishedFigure, fitting: Sequence[TrialSpec], run: 
         if result.validity is Validity.INVALID:
             problems.append(f"{spec.trial_id} is INVALID: {result.reasons[0]}")
             continue
-        value = figure.of_trial(result)
+        value = figure.value_in_trial(result)
         if value is None or value <= 0:
             problems.append(f"{spec.trial_id} has no figure for it ({_WHY_NONE}, or it never came so far)")
             continue
@@ -265,7 +265,7 @@ def _figure_of_search(
     """A figure of the rate that was found, or of the trial that confirmed it."""
     if figure.name == SUSTAINABLE:
         return msgs_per_s * spec.workload.payload.message_bytes if figure.unit == BYTES_PER_S else msgs_per_s
-    return figure.of_trial(confirmation) if confirmation else None
+    return figure.value_in_trial(confirmation) if confirmation else None
 
 
 def _why_no_result(trial_id: str, run: ExaminedRun) -> str:

@@ -60,7 +60,7 @@ def _row_of_trial(run: StoredRun, trial: StoredTrial, axes: Mapping[str, str]) -
     if isinstance(result, AttestResult):
         return row
     row |= {"offered_msgs_per_s": result.offered_msgs_per_s, "measured_s": result.measured_s}
-    return row | {column_of(figure): figure.of(result) for figure in FIGURES.values()}
+    return row | {column_of(figure): figure.value_in(result) for figure in FIGURES.values()}
 
 
 def _row_of_run(run: StoredRun) -> Row:
@@ -99,7 +99,7 @@ def findings_csv(run: StoredRun) -> bytes:
             "decided": finding.decided,
             "summary": " ".join(finding.summary),
             **{axes[axis]: value for axis, value in finding.point.items()},
-            **{name: figure.of(finding) for name, figure in FINDING_FIGURES.items()},
+            **{name: figure.value_in(finding) for name, figure in FINDING_FIGURES.items()},
         }
         for finding in run.findings
     ]

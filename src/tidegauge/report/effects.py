@@ -49,7 +49,7 @@ def effects_of_blocks(blocks: Sequence[Block]) -> list[SweepEffects]:
         (result.spec.system, Observation(result.spec.point, result.spec.block, value))
         for block in blocks
         for result in block.results
-        if result.validity is not Validity.INVALID and (value := figure.of(result))
+        if result.validity is not Validity.INVALID and (value := figure.value_in(result))
     )
     return _effects_by_system(figure.title, observed, [block.point for block in blocks])
 
@@ -60,7 +60,7 @@ def effects_of_findings(findings: Sequence[Finding]) -> list[SweepEffects]:
     observed = grouped(
         (finding.system, Observation(finding.point, finding.block, value))
         for finding in findings
-        if (value := figure.of(finding))
+        if (value := figure.value_in(finding))
     )
     return _effects_by_system(figure.title, observed, [finding.point for finding in findings])
 

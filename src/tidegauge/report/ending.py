@@ -162,7 +162,7 @@ def worth_acting_on(facts: RunFacts) -> Worth:
 
 def where_words(affected: Sequence[TrialResult], trials: int, names: SystemNames) -> str:
     """ "In 3 of 6 trials (peak: Kafka, Pulsar; latency: Kafka)"; "In both trials" needs no places."""
-    by_experiment = grouped((result.spec.experiment, names.of(result.spec.system)) for result in affected)
+    by_experiment = grouped((result.spec.experiment, names.name_of(result.spec.system)) for result in affected)
     places = "; ".join(f"{name}: {', '.join(sorted(set(systems)))}" for name, systems in by_experiment.items())
     where = f"In {of_all(len(affected), trials, 'trial')}"
     return where if len(affected) == trials else f"{where} ({places})"
@@ -207,7 +207,7 @@ def _durability_advice(run: StoredRun) -> list[RunAdvice]:
 
 def _failed_trials_advice(facts: RunFacts) -> list[RunAdvice]:
     named_trials = [
-        (f"{facts.names.of(trial.spec.system)}'s {trial.spec.experiment}" if trial.spec else trial.trial_id, trial)
+        (f"{facts.names.name_of(trial.spec.system)}'s {trial.spec.experiment}" if trial.spec else trial.trial_id, trial)
         for trial in facts.unfinished
         if trial.status != "running"
     ]
@@ -268,7 +268,7 @@ def ending(run: StoredRun, program: str = "tidegauge", *, reason_shown: bool = F
         return Ending(End.THRESHOLD, as_sentence(why), f"All of them: {program} show {shown_path(run.path)}")
     refuted = [finding for finding in run.findings if finding.refuted]
     if refuted:
-        who = names.of(refuted[0].system)
+        who = names.name_of(refuted[0].system)
         why = f"what {who} acknowledged {_broken_how(refuted[0])}: durability is refuted"
         return Ending(End.REFUTED, as_sentence(why), f"The witness: {program} show {shown_path(run.path)}")
     broken = [result for result in results if result.lost or result.corrupt]
@@ -312,7 +312,7 @@ def _invalid_or_good_ending(facts: RunFacts, program: str) -> Ending:
     undecided = [finding for finding in run.findings if not finding.decided]
     if undecided:
         first = undecided[0]
-        why = f"{first.experiment} has no answer for {names.of(first.system)}: {first.summary[0]}"
+        why = f"{first.experiment} has no answer for {names.name_of(first.system)}: {first.summary[0]}"
         return Ending(End.INVALID, as_sentence(why), f"{ONCE_FIXED}{again}")
     undecided_rulings = [ruling for ruling in facts.rulings if ruling.outcome is ThresholdOutcome.NOT_DECIDED]
     if undecided_rulings:

@@ -65,7 +65,7 @@ def faults_table(block: Block) -> FigureTable | None:
 
 def _loss_unknown(load: LoadResult) -> bool:
     """Whether nobody knows if messages of a trial were lost: then nobody knows it of its faults."""
-    return FIGURES["lost"].of(load) is None
+    return FIGURES["lost"].value_in(load) is None
 
 
 def fault_notes(block: Block) -> list[str]:

@@ -92,7 +92,7 @@ def _trial_case(trial: StoredTrial) -> JunitCase:
         return JunitCase(trial.trial_id, suite, State.ERROR, trial.status_words)
     result = trial.result
     values = [
-        (figure, figure.of(result)) for figure in figures_shown(Shown.JUNIT) if isinstance(result, MeasuredResult)
+        (figure, figure.value_in(result)) for figure in figures_shown(Shown.JUNIT) if isinstance(result, MeasuredResult)
     ]
     figures = [
         f"{figure.title} {in_unit(value, figure.unit)} {figure.unit}".rstrip()

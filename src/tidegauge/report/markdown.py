@@ -123,7 +123,7 @@ def _block_lines(block: Block) -> list[str]:
 
 def _figure_cell(block: Block, system: str, figure: Figure) -> str:
     """A figure: of trials the geometric mean with its interval, of two with their range; of counts the largest."""
-    values = [*map(figure.of, block.usable(system))]
+    values = [*map(figure.value_in, block.usable(system))]
     values_known = [value for value in values if value is not None]
     if not values_known:
         return MISSING

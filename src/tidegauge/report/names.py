@@ -33,7 +33,7 @@ class SystemNames:
         """How a table calls a system: "pulsar@4.2.4 (bypass)"."""
         return with_form(system, self.form(system, at))
 
-    def of(self, system: str, at: str | None = None) -> str:
+    def name_of(self, system: str, at: str | None = None) -> str:
         """How a sentence calls a system such as "kafka@4.3.1", at a point in words or at all of them."""
         name, _, version = system.partition("@")
         registered_system = registry.all_systems().get(name)
@@ -48,7 +48,7 @@ class SystemNames:
 
     def listed(self, systems: Sequence[str]) -> str:
         """ "Kafka, Pulsar and RabbitMQ"."""
-        return join_with_and([self.of(system) for system in systems])
+        return join_with_and([self.name_of(system) for system in systems])
 
 
 def names_of(run: StoredRun) -> SystemNames:

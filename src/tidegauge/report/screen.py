@@ -154,7 +154,7 @@ def _where_rest_is(run: StoredRun) -> str:
 def short_table(block: Block, names: SystemNames) -> FigureTable:
     """A row for each system. Of repeated trials the geometric mean of each figure, and all messages."""
     systems = block.systems[:SYSTEMS_MAX]
-    labels = tuple(names.of(system, point_words(block.point)) for system in systems)
+    labels = tuple(names.name_of(system, point_words(block.point)) for system in systems)
     table = FigureTable("", labels, _short_groups([(block, system) for system in systems]))
     if len(list(table.lines(COLUMNS))) > 1:
         return replace(table, label_chars_max=_LABEL_CHARS_NARROW)
@@ -164,7 +164,7 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
 def swept_table(blocks: Sequence[Block], names: SystemNames, rows_max: int) -> FigureTable:
     """A row for each system at each point of a sweep: as `short_table`, without columns for which there is no room."""
     rows = [(block, system) for block in blocks for system in block.systems][:rows_max]
-    labels = tuple(names.of(system, point_words(block.point)) for block, system in rows)
+    labels = tuple(names.name_of(system, point_words(block.point)) for block, system in rows)
     groups = _short_groups(rows)
     table = FigureTable("", labels, groups, COLUMNS, columns_of_axes([block.point for block, _ in rows]))
     for dropped in _DROPPED_HEADS:
@@ -183,7 +183,7 @@ def _short_groups(rows: Sequence[_Row]) -> tuple[ColumnGroup, ...]:
 
     def figure_column(head: str, name: str) -> Column:
         figure = FIGURES[name]
-        estimates = [compare.estimate_of(figure.of, block.usable(system)) for block, system in rows]
+        estimates = [compare.estimate_of(figure.value_in, block.usable(system)) for block, system in rows]
         return Column(head, tuple(in_unit(middle.value if middle else None, figure.unit) for middle in estimates))
 
     def word_group(head: str, cell: Callable[[_Row], str]) -> ColumnGroup:
@@ -231,7 +231,7 @@ def _messages_behind(result: MeasuredResult) -> int:
     Where it is, those that were left after the drain, late readers' too, and nobody looked for: whether they were lost
     is not known.
     """
-    waited = FIGURES["window_end_backlog"].of(result) or 0.0
+    waited = FIGURES["window_end_backlog"].value_in(result) or 0.0
     if waited > BEHIND_S * result.msgs_per_s:
         return int(waited)
     subs = result.subscriptions if isinstance(result, LoadResult) else ()

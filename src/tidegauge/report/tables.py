@@ -116,7 +116,7 @@ def figure_table(*blocks: Block) -> FigureTable:
     for figure in FIGURES.values():
         if figure.column is None:
             continue
-        values = [reduced_figure(results, figure.of, reduce) for results, reduce in rows]
+        values = [reduced_figure(results, figure.value_in, reduce) for results, reduce in rows]
         if is_figure_shown(figure, [result for results, _ in rows for result in results]):
             cells = tuple(in_unit(value, figure.unit) for value in values)
             groups.setdefault(figure.column.group, []).append(Column(figure.column.head, cells))
@@ -135,7 +135,7 @@ def _validity_cells(block: Block) -> list[str]:
 
 def is_figure_shown(figure: Figure, results: Iterable[MeasuredResult]) -> bool:
     """Whether tables of these trials show a figure: an optional one only where it says something."""
-    return figure.column is None or not figure.column.optional or any(map(figure.of, results))
+    return figure.column is None or not figure.column.optional or any(map(figure.value_in, results))
 
 
 def reduced_figure(items: Iterable[T], figure: Callable[[T], float | None], reduce: Reduce) -> float | None:
@@ -172,7 +172,7 @@ def validity_of_all(results: Sequence[MeasuredResult]) -> str:
 def footnotes(block: Block) -> list[str]:
     """What a reader of the table must know: missing figures, several subscriptions, repeats."""
     notes = [*_missing_times(block)]
-    if any(load.subscriptions and FIGURES["lost"].of(load) is None for load in block.loads):
+    if any(load.subscriptions and FIGURES["lost"].value_in(load) is None for load in block.loads):
         notes.append(
             "Whether messages were lost is not known where consumers were behind at the end and nobody could look, "
             "or did."
@@ -209,7 +209,7 @@ def _missing_times(block: Block) -> list[str]:
     times = [figure for figure in FIGURES.values() if figure.column is not None and figure.unit == "ms"]
     listed = [figure for figure in times if is_figure_shown(figure, every)]
     notes = []
-    if any(reduced_figure(results, figure.of, reduce) is None for results, reduce in rows for figure in listed):
+    if any(reduced_figure(results, figure.value_in, reduce) is None for results, reduce in rows for figure in listed):
         needed = "p99.99 needs 100,000, p99.9 10,000, p99 1,000, p95 200, p50 20"
         across = any(load.clocks for load in block.loads)
         clocks = ", or (end-to-end) clocks of several hosts that are not known well enough" if across else ""

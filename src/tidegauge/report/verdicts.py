@@ -175,17 +175,19 @@ def _trial_question(block: Block, points: Sequence[Block] = ()) -> _Question:
     load = block.loads[0].spec if block.loads else None
     if load is None or block.closed_loop:
         verb = "took" if load else "read"
-        sides = _sides_of_block(block, FIGURES["msgs_per_s"].of)
+        sides = _sides_of_block(block, FIGURES["msgs_per_s"].value_in)
         return _Question("as fast as it goes, ", verb, "rate", "msg/s", True, sides, point_words(block.point))
     # The highest percentile that all have samples enough for.
     candidates = [FIGURES[f"response_ms_{name}"] for name in ("p99", "p50", "max")]
     tables = points or [block]
     results = [result for table in tables for system in table.systems for result in table.usable(system)]
-    figure = next((figure for figure in candidates if results and all(map(figure.of, results))), candidates[0])
+    figure = next((figure for figure in candidates if results and all(map(figure.value_in, results))), candidates[0])
     rate = "the scheduled rates" if load.schedule else f"{about(first.offered_msgs_per_s or 0.0)} msg/s"
     faults = f" with {plural(len(load.faults), 'fault')}" if load.faults else ""
     lead = f"at {rate}{faults} the {figure.title} was "
-    return _Question(lead, "", figure.title, "ms", False, _sides_of_block(block, figure.of), point_words(block.point))
+    return _Question(
+        lead, "", figure.title, "ms", False, _sides_of_block(block, figure.value_in), point_words(block.point)
+    )
 
 
 def _sides_of_block(block: Block, figure: Callable[[MeasuredResult], float | None]) -> tuple[_Side, ...]:
@@ -229,7 +231,7 @@ def _damage_words(results: Sequence[MeasuredResult], facts: RunFacts) -> str:
         parts = [f"LOST {plural(lost, 'acknowledged message')}"] if lost else []
         parts += [f"DAMAGED {plural(damaged, 'message')}"] if damaged else []
         if parts:
-            damage.append(f"{facts.names.of(system)} {' and '.join(parts)}")
+            damage.append(f"{facts.names.name_of(system)} {' and '.join(parts)}")
     return ", ".join(damage)
 
 
@@ -259,7 +261,7 @@ def _at_all_points(at_points: Mapping[str, Sequence[Finding]], compared: Sequenc
             ((finding.system, at), value)
             for at, group in at_points.items()
             for finding in group
-            if (value := figure.of(finding)) is not None
+            if (value := figure.value_in(finding)) is not None
         )
         means = [(system, (mean.value, at)) for (system, at), group in values.items() if (mean := estimate(group))]
         question = _Question("", "", figure.title, figure.unit, figure.higher_is_better, ())
@@ -276,7 +278,7 @@ def _at_all_points(at_points: Mapping[str, Sequence[Finding]], compared: Sequenc
     ):
         points = grouped(sorted(where))
         parts += [
-            f"{facts.names.of(system)} {state} at {of_all(len(set(group)), len(at_points), 'point')}"
+            f"{facts.names.name_of(system)} {state} at {of_all(len(set(group)), len(at_points), 'point')}"
             for system, group in points.items()
         ]
     return _as_sentence("; ".join(parts), facts)
@@ -284,7 +286,7 @@ def _at_all_points(at_points: Mapping[str, Sequence[Finding]], compared: Sequenc
 
 def _figure_of(findings: Sequence[Finding]) -> FindingFigure | None:
     """The figure by which they are compared; None where they have none."""
-    return next((figure for figure in figures_found(Shown.WITHIN) if any(map(figure.of, findings))), None)
+    return next((figure for figure in figures_found(Shown.WITHIN) if any(map(figure.value_in, findings))), None)
 
 
 def _at_one_point(findings: Sequence[Finding], ratios: Sequence[Ratio], facts: RunFacts) -> str:
@@ -296,7 +298,7 @@ def _at_one_point(findings: Sequence[Finding], ratios: Sequence[Ratio], facts: R
     reasons = [*filter(None, (undecided, missing))]
     if figure is None:
         return _without_figure(findings, reasons, facts)
-    values = grouped((finding.system, value) for finding in findings if (value := figure.of(finding)))
+    values = grouped((finding.system, value) for finding in findings if (value := figure.value_in(finding)))
     findings_by_system = Counter(finding.system for finding in findings)
     middles = {system: estimate(values[system]) for system in sorted(values)}
     sides = tuple(_Side(system, middle, findings_by_system[system]) for system, middle in middles.items() if middle)
@@ -310,7 +312,7 @@ def _open_words(finding: Finding, facts: RunFacts) -> str:
     """For whom a finding is not decided: "Kafka", or where some goals are, "Kafka (goal: prompt)"."""
     goals_open = [goal.goal for goal in finding.goals if not goal.decided]
     some = f" (goal: {', '.join(goals_open)})" if 0 < len(goals_open) < len(finding.goals) else ""
-    return f"{facts.names.of(finding.system)}{some}"
+    return f"{facts.names.name_of(finding.system)}{some}"
 
 
 def _without_figure(findings: Sequence[Finding], reasons: Sequence[str], facts: RunFacts) -> str:
@@ -323,7 +325,7 @@ def _without_figure(findings: Sequence[Finding], reasons: Sequence[str], facts: 
             for record in finding.attestations
         ]
         outcome = ", ".join(scenarios) or next(iter(finding.summary), "no verdict").rstrip(".")
-        attested.append(f"{facts.names.of(finding.system)}: {outcome}")
+        attested.append(f"{facts.names.name_of(finding.system)}: {outcome}")
     return _as_sentence("; ".join([*attested, *reasons]), facts)
 
 
@@ -343,7 +345,7 @@ def _question_sentence(
 
 def _figure_words(side: _Side, question: _Question, facts: RunFacts, *, first: bool) -> str:
     """ "Pulsar took 147,000 msg/s" or "25.4 ms for Pulsar", and for the others "Kafka 66,200" or "146 for Kafka"."""
-    name, value = facts.names.of(side.system, question.at), question.form(side.known.value)
+    name, value = facts.names.name_of(side.system, question.at), question.form(side.known.value)
     value += f" {question.unit}" if first else ""
     marks = f" ({', '.join(': '.join(filter(None, mark)) for mark in side.marks)})" if side.marks else ""
     if not question.verb:
@@ -380,7 +382,7 @@ def _least_sure(within: Sequence[Within], facts: RunFacts) -> str:
         return ""
     worst = max(within, key=lambda spread: spread.interval.high / spread.interval.low)
     low, high = (end / worst.interval.estimate - 1 for end in (worst.interval.low, worst.interval.high))
-    who = facts.names.of(worst.system)
+    who = facts.names.name_of(worst.system)
     least = f"; least steady within its trial: {who}," if len(within) > 1 else "; within the trial"
     return f"{least} {low:+.0%} to {high:+.0%} ({CONFIDENCE:.0%} interval)"
 
@@ -388,9 +390,9 @@ def _least_sure(within: Sequence[Within], facts: RunFacts) -> str:
 def _comparison_words(ratio: Ratio, facts: RunFacts, *, first: bool) -> str:
     """ "Pulsar's is 2.22x [1.95, 2.53] Kafka's: better"."""
     at = point_words(ratio.point)
-    base = f" {facts.names.of(ratio.baseline, at)}'s" if first else ""
+    base = f" {facts.names.name_of(ratio.baseline, at)}'s" if first else ""
     verdict = compare.verdict_words(ratio.comparison) if ratio.repeated else compare.no_evidence(ratio)
-    return f"{facts.names.of(ratio.system, at)}'s is {compare.times(ratio.comparison)}{base}: {verdict}"
+    return f"{facts.names.name_of(ratio.system, at)}'s is {compare.times(ratio.comparison)}{base}: {verdict}"
 
 
 def _sentence_of_sweep(points: Sequence[Block], facts: RunFacts) -> str:
@@ -413,7 +415,7 @@ def _sentence_of_sweep(points: Sequence[Block], facts: RunFacts) -> str:
         compared = contests.leading_contests(facts.sweep_contests, points[0].experiment)
         sure = contests.points_clause(compared) or sure
     over = f"{question.figure} over {plural(len(points), 'point')}"
-    moved = [f"{facts.names.of(sweep.system)}: {effects_sentence(sweep)}" for sweep in effects_of_blocks(points)]
+    moved = [f"{facts.names.name_of(sweep.system)}: {effects_sentence(sweep)}" for sweep in effects_of_blocks(points)]
     ranges = f"{over}: {_range_words(figures, question, facts, len(each))}"
     parts = [ranges, *moved, sure, *_doubts_over(each, facts), damage]
     return _as_sentence("; ".join(filter(None, parts)), facts)
@@ -427,7 +429,7 @@ def _doubts_over(each: Sequence[tuple[Block, _Question]], facts: RunFacts) -> li
             doubts["durability levels that DIFFER or are unknown"] += 1
         sides = {side.system: side for side in asked.sides}
         for system in sorted({*block.systems, *facts.planned(block.experiment, point_words(block.point))}):
-            name = facts.names.of(system)
+            name = facts.names.name_of(system)
             if system not in sides:
                 doubts[f"no usable figure of {name}"] += 1
             for mark, _ in sides[system].marks if system in sides else ():
@@ -448,13 +450,13 @@ def _range_words(
         lowest, highest = question.form(low), question.form(high)
         if lowest == highest and len(figures_at_points) > 1:
             ranges.append(
-                f"{facts.names.of(system)} {highest} {question.unit} "
+                f"{facts.names.name_of(system)} {highest} {question.unit} "
                 f"at {of_all(len(figures_at_points), points, 'point')}"
             )
             continue
         first = f"{lowest} ({_short_place(system, at_low, facts)}) to " if at_low != at_high else ""
         last = f"{highest} {question.unit} ({_short_place(system, at_high, facts)})"
-        ranges.append(f"{facts.names.of(system)} {first}{last}")
+        ranges.append(f"{facts.names.name_of(system)} {first}{last}")
     return join_with_and(ranges) or "no figure"
 
 
@@ -478,7 +480,9 @@ def _over_points(ratios: Sequence[Ratio], points: int, facts: RunFacts, *, once:
         numbers = [
             f"{verdict.value} at {decided.count(verdict)}" for verdict in ComparisonVerdict if verdict in decided
         ]
-        counts.append(f"{facts.names.of(system)} against {facts.names.of(base)}: {', '.join(numbers)} of {points}")
+        counts.append(
+            f"{facts.names.name_of(system)} against {facts.names.name_of(base)}: {', '.join(numbers)} of {points}"
+        )
     return "; ".join(counts)
 
 

@@ -116,7 +116,7 @@ def compute_effects(observations: Sequence[Observation]) -> Effects | None:
     if not values_by_axis or not has_package("scipy"):
         return None
     logs_by_point = _logs_by_point(observations)
-    sweep = _Sweep.of(values_by_axis, logs_by_point)
+    sweep = _Sweep.from_logs(values_by_axis, logs_by_point)
     chosen = _choose_axes(sweep)
     contrasts = sum(math.comb(len(values), 2) for values in values_by_axis.values())
     effects = [_effect_of_axis(axis, chosen, sweep, contrasts) for axis in values_by_axis]
@@ -194,7 +194,9 @@ class _Sweep:
     repeats: tuple[int, float] | None
 
     @classmethod
-    def of(cls, values: Mapping[str, Sequence[str]], logs_by_point: Mapping[_PointKey, Sequence[float]]) -> _Sweep:
+    def from_logs(
+        cls, values: Mapping[str, Sequence[str]], logs_by_point: Mapping[_PointKey, Sequence[float]]
+    ) -> _Sweep:
         points = [dict(point) for point in logs_by_point]
         indicators = {
             axis: np.array([[float(point[axis] == value) for value in listed[1:]] for point in points])

@@ -18,9 +18,9 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import Latency, LoadResult, MeasuredResult, ReadResult, SubscriptionResult
 from tidegauge.model.workload import BEFORE, DURING, late_names
 
-Of = Callable[[MeasuredResult], float | None]
+ValueInTrial = Callable[[MeasuredResult], float | None]
 """The figure of a result; None where there are too few samples, or nothing was measured."""
-OfLoad = Callable[[LoadResult], float | None]
+ValueInLoad = Callable[[LoadResult], float | None]
 
 
 class FigureKind(StrEnum):
@@ -68,7 +68,7 @@ class Figure:
         name: as thresholds write it.
         title: in sentences and tables.
         unit: "" for a count; how the number is written follows from it (`numbers.in_unit`).
-        of: how it is got.
+        value_in: how it is got.
         scheduled: it means nothing without a schedule: response times of a closed loop hide waiting.
         offered: with a schedule it is what was asked for, so there it is not compared.
         column: None = none.
@@ -79,7 +79,7 @@ class Figure:
     unit: str
     higher_is_better: bool
     kind: FigureKind
-    of: Of
+    value_in: ValueInTrial
     scheduled: bool = False
     offered: bool = False
     column: TableColumn | None = None
@@ -96,7 +96,7 @@ class FindingFigure:
     """One figure that an experiment finds, by its name in `Finding.figures`.
 
     Attributes:
-        of_trial: how the experiment gets it from its only trial; None where it takes several.
+        value_in_trial: how the experiment gets it from its only trial; None where it takes several.
         resolution: the share by which it may be off though it comes out the same each time, as a search's steps do; the
             least of it, see `resolution_in`.
     """
@@ -105,7 +105,7 @@ class FindingFigure:
     title: str
     unit: str
     higher_is_better: bool
-    of_trial: Of | None = None
+    value_in_trial: ValueInTrial | None = None
     resolution: float = 0.0
     shown: Shown = Shown.WITHIN | Shown.ACROSS
 
@@ -114,7 +114,7 @@ class FindingFigure:
         """The head of its column: "sustainable rate, msg/s"."""
         return f"{self.title}, {self.unit}" if self.unit else self.title
 
-    def of(self, finding: Finding) -> float | None:
+    def value_in(self, finding: Finding) -> float | None:
         """The figure in a finding; None where it has none."""
         return finding.figure(self.name)
 
@@ -181,7 +181,7 @@ def _latency_figures(
 ) -> list[Figure]:
     """All percentiles of a series. `columns`: those in the table of trials, after the head of their group."""
 
-    def of(field: str) -> Of:
+    def value_of_field(field: str) -> ValueInTrial:
         def figure(result: LoadResult) -> float | None:
             summary = latency(result)
             return getattr(summary, field) if summary is not None and summary.count else None
@@ -195,7 +195,7 @@ def _latency_figures(
             "ms",
             False,
             FigureKind.MEASURED,
-            of(f"{name}_ms"),
+            value_of_field(f"{name}_ms"),
             scheduled=True,
             column=TableColumn(columns[0], head, optional=name == "p9999") if name in columns[1:] else None,
             shown=(shown or {}).get(name, Shown.NOWHERE),
@@ -204,12 +204,12 @@ def _latency_figures(
     ]
 
 
-def _of_load(figure: OfLoad, without: float | None = None) -> Of:
+def _of_load(figure: ValueInLoad, without: float | None = None) -> ValueInTrial:
     """A figure that only loads have. `without`: what it is where nothing was sent, of which nothing can have failed."""
     return lambda result: figure(result) if isinstance(result, LoadResult) else without
 
 
-def _sum_over_subscriptions(field: str) -> OfLoad:
+def _sum_over_subscriptions(field: str) -> ValueInLoad:
     """Sums a count over all subscriptions; None without any, for then nobody knows."""
 
     def figure(result: LoadResult) -> float | None:
@@ -254,7 +254,7 @@ def _backlog_left(result: LoadResult) -> float | None:
     return max((float(subscription.backlog) for subscription in result.subscriptions), default=None)
 
 
-def _cores_kept_busy(cpu_s: str) -> Of:
+def _cores_kept_busy(cpu_s: str) -> ValueInTrial:
     """CPU seconds of the window as cores kept busy on average."""
 
     def figure(result: MeasuredResult) -> float | None:
@@ -264,11 +264,11 @@ def _cores_kept_busy(cpu_s: str) -> Of:
     return figure
 
 
-def _catch_up(field: str) -> Of:
+def _catch_up(field: str) -> ValueInTrial:
     return _of_load(lambda result: getattr(result.catch_up, field, None))
 
 
-def _phase_p99(series: str, phase: str) -> Of:
+def _phase_p99(series: str, phase: str) -> ValueInTrial:
     """The p99 of a series in one phase of a trial with late readers."""
 
     def figure(result: LoadResult) -> float | None:
@@ -279,26 +279,30 @@ def _phase_p99(series: str, phase: str) -> Of:
 
 
 def _count_figure(
-    name: str, title: str, of: Of, column: TableColumn | None = None, shown: Shown = Shown.NOWHERE
+    name: str, title: str, value_in: ValueInTrial, column: TableColumn | None = None, shown: Shown = Shown.NOWHERE
 ) -> Figure:
-    return Figure(name, title, "", False, FigureKind.COUNTED, of, column=column, shown=shown)
+    return Figure(name, title, "", False, FigureKind.COUNTED, value_in, column=column, shown=shown)
 
 
 def _messages_figure(
-    field: str, of: OfLoad | None = None, shown: Shown = Shown.NOWHERE, *, optional: bool = False
+    field: str, value_in: ValueInLoad | None = None, shown: Shown = Shown.NOWHERE, *, optional: bool = False
 ) -> Figure:
     """Messages to which something happened, over all subscriptions; of what others sent nobody knows it."""
     column = TableColumn("messages", field, optional=optional)
-    return _count_figure(field, f"{field} messages", _of_load(of or _sum_over_subscriptions(field)), column, shown)
+    return _count_figure(
+        field, f"{field} messages", _of_load(value_in or _sum_over_subscriptions(field)), column, shown
+    )
 
 
-def _measured_figure(name: str, title: str, unit: str, of: Of, column: TableColumn | None = None) -> Figure:
-    return Figure(name, title, unit, False, FigureKind.MEASURED, of, column=column)
+def _measured_figure(
+    name: str, title: str, unit: str, value_in: ValueInTrial, column: TableColumn | None = None
+) -> Figure:
+    return Figure(name, title, unit, False, FigureKind.MEASURED, value_in, column=column)
 
 
-def _rate_figure(name: str, title: str, unit: str, of: Of, shown: Shown = Shown.NOWHERE) -> Figure:
+def _rate_figure(name: str, title: str, unit: str, value_in: ValueInTrial, shown: Shown = Shown.NOWHERE) -> Figure:
     column = TableColumn("rate", unit)
-    return Figure(name, title, unit, True, FigureKind.MEASURED, of, offered=True, column=column, shown=shown)
+    return Figure(name, title, unit, True, FigureKind.MEASURED, value_in, offered=True, column=column, shown=shown)
 
 
 _EVERYWHERE = Shown.MARKDOWN | Shown.JUNIT | Shown.TRIALS | Shown.WITHIN | Shown.ACROSS
@@ -394,9 +398,9 @@ def figures_found(where: Shown) -> list[FindingFigure]:
     return [figure for figure in FINDING_FIGURES.values() if where in figure.shown]
 
 
-def of_trial(name: str) -> Of | None:
+def find_value_in_trial(name: str) -> ValueInTrial | None:
     """How a figure of that name is got from one trial; None where that takes several. KeyError for an unknown name."""
-    return FIGURES[name].of if name in FIGURES else FINDING_FIGURES[name].of_trial
+    return FIGURES[name].value_in if name in FIGURES else FINDING_FIGURES[name].value_in_trial
 
 
 def known_names() -> list[str]:

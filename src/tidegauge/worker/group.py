@@ -180,12 +180,16 @@ class WorkerGroup:
         self._on_all(
             "CreateTopics",
             lambda number, member: (
-                member.create_topics(orders[number], progress.of(number)) if have_topics[number] else None
+                member.create_topics(orders[number], progress.progress_of_member(number))
+                if have_topics[number]
+                else None
             ),
             _PREPARE_S_MAX,
         )
         settings_of_members = self._on_all(
-            "Prepare", lambda number, member: member.prepare(orders[number], progress.of(number)), _PREPARE_S_MAX
+            "Prepare",
+            lambda number, member: member.prepare(orders[number], progress.progress_of_member(number)),
+            _PREPARE_S_MAX,
         )
         return list(
             {
@@ -553,7 +557,7 @@ class _Progress:
         self._seen: list[dict[str, tuple[int, int]]] = [{} for _ in range(workers)]
         self._on_progress = on_progress
 
-    def of(self, number: int) -> OnProgress:
+    def progress_of_member(self, number: int) -> OnProgress:
         """Where one member reports to."""
 
         def report(what: str, done: int, total: int) -> None:

@@ -379,8 +379,10 @@ def figures(**changes: Any) -> Scene:
 
     def scene(_: Any) -> list[str]:
         made: LoadResult = result(**changes)
-        known = [(figure.title, figure.of(made)) for figure in FIGURES.values()]
-        known += [(figure.title, figure.of_trial(made)) for figure in FINDING_FIGURES.values() if figure.of_trial]
+        known = [(figure.title, figure.value_in(made)) for figure in FIGURES.values()]
+        known += [
+            (figure.title, figure.value_in_trial(made)) for figure in FINDING_FIGURES.values() if figure.value_in_trial
+        ]
         return [f"{title} {value:g}" for title, value in known if value]
 
     return scene

@@ -144,7 +144,7 @@ def test_every_claim_is_documented(name: str) -> None:
 def test_end_to_end_is_that_of_the_slowest_subscription() -> None:
     (one,) = result().subscriptions
     several = tuple(replace(one, name=f"sub-{n}", end_to_end=latency(scale)) for n, scale in enumerate((1.0, 3.0, 2.0)))
-    figure = FIGURES["end-to-end-p99"].of_trial
+    figure = FIGURES["end-to-end-p99"].value_in_trial
     assert figure is not None
     assert figure(result(subscriptions=several)) == latency(3.0).p99_ms
     assert figure(result(subscriptions=())) is None
@@ -229,7 +229,7 @@ def test_a_claim_on_pulsars_maximum_says_that_all_it_was_offered_came_through() 
 
 def test_percentiles_are_those_of_the_trial() -> None:
     found = result(response=replace(latency(), p9999_ms=77.0, p999_ms=7.0, p90_ms=5.0, p75_ms=3.0))
-    values = {name: FIGURES[f"publish-{name}"].of_trial for name in ("p75", "p90", "p999", "p9999")}
+    values = {name: FIGURES[f"publish-{name}"].value_in_trial for name in ("p75", "p90", "p999", "p9999")}
     assert [of(found) for of in values.values() if of] == [3.0, 5.0, 7.0, 77.0]
 
 
@@ -238,7 +238,7 @@ def test_catch_up_reads_are_compared_by_their_peak() -> None:
     reads = DeviceReads(0, 0.0, 1 << 30, 10.0)
     found = CatchUp(1 << 20, 1 << 30, 5.0, 10.0, 10.0, 100_000.0, 100e6, None, 300_000.0, 300e6, 0, (), reads)
     for name, value in (("peak-read-rate", 300e6), ("chase-time", 10.0)):
-        figure = FIGURES[name].of_trial
+        figure = FIGURES[name].value_in_trial
         assert figure is not None
         assert figure(result(catch_up=found)) == value
 

@@ -56,7 +56,7 @@ def test_every_trial_has_a_row_with_every_figure(run: store.StoredRun) -> None:
     stored = run.measured[1]
     for figure in FIGURES.values():
         column = f"{figure.name}_msgs" if figure.unit == "" else figure.name
-        value = figure.of(stored)
+        value = figure.value_in(stored)
         assert other[column] == ("" if value is None else str(value)), column
     assert float(other["response_ms_p99"]) == 15.6
     assert failed["status"] == "failed"

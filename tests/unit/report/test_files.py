@@ -150,12 +150,12 @@ def test_unequal_terms_are_marked_in_both(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_can_be_read_from_a_result(name: str) -> None:
-    found = FIGURES[name].of(result())
+    found = FIGURES[name].value_in(result())
     assert found is not None
     assert found >= 0
     if name.endswith("_ms_p99") and FIGURES[name].scheduled:
         empty = result(response=latency(1.0, 0), service=latency(1.0, 0), delay=latency(1.0, 0), subscriptions=())
-        assert FIGURES[name].of(empty) is None
+        assert FIGURES[name].value_in(empty) is None
 
 
 def test_files_that_cannot_be_written_are_refused_before_anything_runs(

@@ -250,8 +250,8 @@ def test_rates_that_were_searched_for_are_compared_too(tmp_path: Path) -> None:
 
 def test_what_runs_of_earlier_days_found_is_still_read() -> None:
     old = Finding("1", "max-throughput", "kafka", 0, True, (), details={"goals": [{NAME: 40_000.0}]})
-    assert FINDING_FIGURES[NAME].of(old) == 40_000.0
-    assert FINDING_FIGURES[NAME].of(replace(old, details={})) is None
+    assert FINDING_FIGURES[NAME].value_in(old) == 40_000.0
+    assert FINDING_FIGURES[NAME].value_in(replace(old, details={})) is None
 
 
 def test_own_client_settings_do_not_part_systems_but_are_reported(tmp_path: Path) -> None:

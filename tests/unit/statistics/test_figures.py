@@ -155,7 +155,9 @@ def test_an_entry_stands_only_where_it_says(monkeypatch: pytest.MonkeyPatch, run
 def test_one_entry_of_what_is_found_is_seen_by_the_experiment_thresholds_and_comparisons(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    entry = FindingFigure("left_msgs", "messages left", "msg", False, of_trial=lambda trial: float(trial.failed + 7))
+    entry = FindingFigure(
+        "left_msgs", "messages left", "msg", False, value_in_trial=lambda trial: float(trial.failed + 7)
+    )
     monkeypatch.setitem(FINDING_FIGURES, entry.name, entry)
     assert "left_msgs" in known_names()
     assert parse_threshold("left_msgs < 9").figure == "left_msgs"
@@ -181,24 +183,24 @@ def three_readers() -> LoadResult:
 
 def test_worst_is_each_percentiles_largest_over_all_but_late_readers() -> None:
     """Not those of whoever has the worst p99 (1, 25, 26), nor those of the late reader (4000, 8000, 9000)."""
-    found = [FIGURES[f"end_to_end_ms_{name}"].of(three_readers()) for name in ("p50", "p99", "max")]
+    found = [FIGURES[f"end_to_end_ms_{name}"].value_in(three_readers()) for name in ("p50", "p99", "max")]
     assert found == [5.0, 25.0, 90.0]
 
 
 def test_late_readers_count_where_there_are_no_others() -> None:
     late = LateReaders(1, 1000, "1000 messages", 0.99, 60.0)
     alone = result(replace(spec(), late=late), subscriptions=subscriptions(LATE))
-    assert FIGURES["end_to_end_ms_p99"].of(alone) == 8000.0
+    assert FIGURES["end_to_end_ms_p99"].value_in(alone) == 8000.0
 
 
 def test_worst_is_not_known_where_a_subscription_has_too_few_samples() -> None:
     """The others' p99 would hide the one that received next to nothing."""
     few = replace(latency(count=600), max_ms=7000.0)
     one = result(subscriptions=subscriptions(SLOW_P99, few))
-    assert FIGURES["end_to_end_ms_p99"].of(one) is None
-    assert FIGURES["end_to_end_ms_max"].of(one) == 7000.0
+    assert FIGURES["end_to_end_ms_p99"].value_in(one) is None
+    assert FIGURES["end_to_end_ms_max"].value_in(one) == 7000.0
     none = result(subscriptions=subscriptions(SLOW_P99, latency(count=0)))
-    assert FIGURES["end_to_end_ms_max"].of(none) is None
+    assert FIGURES["end_to_end_ms_max"].value_in(none) is None
     assert largest_times([]) is None
 
 
@@ -208,8 +210,8 @@ def test_worst_is_the_same_everywhere(runs: Path) -> None:
     (block,) = sort_into_blocks(run.results)
     (ends,) = [group for group in figure_table(block).groups if group.head == "end-to-end, ms"]
     assert [(column.head, column.cells) for column in ends.columns] == [("p50", ("5.00",)), ("p99", ("25.0",))]
-    assert PUBLISHED["end-to-end-p99"].of_trial(one) == 25.0
-    assert PUBLISHED["end-to-end-p50"].of_trial(one) == 5.0
+    assert PUBLISHED["end-to-end-p99"].value_in_trial(one) == 25.0
+    assert PUBLISHED["end-to-end-p50"].value_in_trial(one) == 5.0
     assert "25.0" in run_markdown(run)
     assert "25.0" in text_of(run_report(run))
     assert "25.0" in text_of(short_table(block, SystemNames((KAFKA,))))
@@ -228,8 +230,8 @@ def test_loss_that_cannot_be_known_is_no_zero_in_the_table_either() -> None:
 def test_what_nobody_read_is_no_zero() -> None:
     unread = replace(result(), subscriptions=())
     checked = ("lost", "late", "untraced", "duplicated", "reordered", "corrupt", "foreign", "backlog")
-    assert [FIGURES[name].of(unread) for name in checked] == [None] * len(checked)
-    assert [FIGURES[name].of(result()) for name in checked] == [0.0] * len(checked)
+    assert [FIGURES[name].value_in(unread) for name in checked] == [None] * len(checked)
+    assert [FIGURES[name].value_in(result()) for name in checked] == [0.0] * len(checked)
     assert not any("behind at the end" in note for note in footnotes(Block("latency", (unread,))))
 
 
@@ -258,7 +260,11 @@ class TestReadingAlone:
         read = replace(
             trial.result, subscriptions=(replace(only, verified=verified, corrupt=corrupt, foreign=500_000 - verified),)
         )
-        assert [FIGURES[name].of(read) for name in self.COUNTS] == [None] * 6 + [figure, 0.0, 500_000.0 - verified]
+        assert [FIGURES[name].value_in(read) for name in self.COUNTS] == [None] * 6 + [
+            figure,
+            0.0,
+            500_000.0 - verified,
+        ]
         of_messages = answer(replace(run, trials=(replace(trial, result=read),))).badges[1]
         assert (of_messages.state, of_messages.text) == badge
         assert ("arrived damaged" in of_messages.sentence) is (badge[0] != DOUBT or verified > 0)

@@ -73,10 +73,10 @@ def test_the_page_says_what_reading_alone_can_know(run: store.StoredRun) -> None
 
 def test_what_a_kind_of_trial_does_not_measure_is_no_figure_of_it(run: store.StoredRun) -> None:
     reading = next(result for result in run.results if result.spec.trial_id == READ)
-    assert FIGURES["msgs_per_s"].of(reading) == reading.msgs_per_s > 0
-    assert FIGURES["response_ms_p99"].of(reading) is None
-    assert FIGURES["end_to_end_ms_p99"].of(reading) is None
-    assert FIGURES["lost"].of(reading) is None
+    assert FIGURES["msgs_per_s"].value_in(reading) == reading.msgs_per_s > 0
+    assert FIGURES["response_ms_p99"].value_in(reading) is None
+    assert FIGURES["end_to_end_ms_p99"].value_in(reading) is None
+    assert FIGURES["lost"].value_in(reading) is None
 
 
 def test_it_is_shown_everywhere(run: store.StoredRun) -> None:

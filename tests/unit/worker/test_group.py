@@ -172,7 +172,7 @@ def test_all_topics_are_made_before_any_client_and_each_gets_its_share() -> None
 def test_progress_is_the_sum_of_a_phase_that_is_not_done_everywhere() -> None:
     seen: list[tuple[str, int, int]] = []
     progress = group._Progress(2, lambda *reported: seen.append(reported))
-    first, other = progress.of(0), progress.of(1)
+    first, other = progress.progress_of_member(0), progress.progress_of_member(1)
     first("partitions", 1, 10)
     other("partitions", 2, 10)
     first("consumers", 1, 5)

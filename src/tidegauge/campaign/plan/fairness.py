@@ -69,7 +69,7 @@ class FairnessWatch:
         self._contenders: dict[str, dict[str, ComparedSystem]] = {}
         self._report_tilts(self.tilts)
 
-    def seen(self, spec: TrialSpec, in_force: ComparedSystem) -> None:
+    def compare_trial(self, spec: TrialSpec, in_force: ComparedSystem) -> None:
         """A trial of a system is prepared: compare it with the newest trials of its like on the others."""
         # A text that is equal for trials which are to be compared: an experiment may vary the workload by trial.
         # Partitions, which a system may have of its own, differ from trial to trial by the point only.

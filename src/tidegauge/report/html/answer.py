@@ -288,7 +288,7 @@ def _message_badge(run: StoredRun) -> Badge:
     if not acked and not any(totals.values()):
         return Badge(DOUBT, "Messages not checked", "No message was acknowledged, so there was none to look for.")
     seen = [f"{kind} {count(number)}" for kind, number in totals.items() if number or kind in ("lost", "duplicated")]
-    behind = [load for load in loads if FIGURES["lost"].of(load) is None]
+    behind = [load for load in loads if FIGURES["lost"].value_in(load) is None]
     unread = len(sent) - len(loads)
     state = BAD if totals["lost"] or totals["corrupt"] else DOUBT if behind or unread or any(totals.values()) else GOOD
     outcomes = ", ".join(

@@ -79,7 +79,7 @@ def _trial_row(trial: StoredTrial) -> tuple[str, ...]:
 
 
 def _figure_cell(figure: Figure, result: TrialResult) -> str:
-    return in_unit(figure.of(result) if isinstance(result, MeasuredResult) else None, figure.unit)
+    return in_unit(figure.value_in(result) if isinstance(result, MeasuredResult) else None, figure.unit)
 
 
 def _warm_up_words(result: LoadResult) -> str:

@@ -83,7 +83,7 @@ def _table_of_rows(rows: Sequence[_Row], names: SystemNames) -> FigureTable:
     def figure_column(head: str, name: str) -> Column:
         figure = FIGURES[name]
         # A single trial is shown whatever its validity, which stands beside it.
-        estimates = [estimate_of(figure.of, row.trials if len(row.trials) == 1 else row.usable) for row in rows]
+        estimates = [estimate_of(figure.value_in, row.trials if len(row.trials) == 1 else row.usable) for row in rows]
         return Column(head, tuple(in_unit(middle.value if middle else None, figure.unit) for middle in estimates))
 
     validity = Column("validity", tuple(validity_of_all(row.trials) for row in rows), words=True)
@@ -95,7 +95,7 @@ def _table_of_rows(rows: Sequence[_Row], names: SystemNames) -> FigureTable:
     )
     several = len({row.experiment for row in rows}) > 1
     points = [{**({EXPERIMENT: row.experiment} if several else {}), **row.point} for row in rows]
-    labels = tuple(names.of(row.system, point_words(row.point)) for row in rows)
+    labels = tuple(names.name_of(row.system, point_words(row.point)) for row in rows)
     return FigureTable("system", labels, groups, leading=columns_of_axes(points))
 
 

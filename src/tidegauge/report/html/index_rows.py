@@ -65,7 +65,7 @@ def _rows_of_trials(blocks: Sequence[Block]) -> Iterator[Mapping[str, Any]]:
                 "trials": f"{len(usable)}/{len(block.of(system))}",
                 "validity": validity_of_all(block.of(system)),
                 "cells": [
-                    _cell_of_estimate(estimate_of(FIGURES[name].of, usable), FIGURES[name].unit)
+                    _cell_of_estimate(estimate_of(FIGURES[name].value_in, usable), FIGURES[name].unit)
                     # Times of a closed loop hide waiting.
                     if not (block.closed_loop and FIGURES[name].scheduled)
                     else _cell_of_estimate(None, "")
@@ -77,7 +77,7 @@ def _rows_of_trials(blocks: Sequence[Block]) -> Iterator[Mapping[str, Any]]:
 def _rows_of_findings(run: StoredRun) -> Iterator[Mapping[str, Any]]:
     """A row for each sustainable rate, which stands in the column of rates."""
     sustainable: FindingFigure = FINDING_FIGURES[SUSTAINABLE]
-    asked = [finding for finding in run.findings if sustainable.of(finding) is not None]
+    asked = [finding for finding in run.findings if sustainable.value_in(finding) is not None]
     for place in dict.fromkeys(
         (experiment_at_point(finding.experiment, finding.point), finding.system) for finding in asked
     ):
@@ -85,7 +85,7 @@ def _rows_of_findings(run: StoredRun) -> Iterator[Mapping[str, Any]]:
             rate
             for finding in asked
             if (experiment_at_point(finding.experiment, finding.point), finding.system) == place
-            and (rate := sustainable.of(finding)) is not None
+            and (rate := sustainable.value_in(finding)) is not None
         ]
         none = _cell_of_estimate(None, "")
         cells = [_cell_of_estimate(estimate(rates), sustainable.unit), *[none] * (len(INDEX_FIGURES) - 1)]

@@ -169,7 +169,7 @@ def _panel_of_trials(
         usable = [result for result in made if result.validity is not Validity.INVALID]
         out = len(made) - len(usable)
         left_out = f"{of_all(out, len(made), 'trial')} INVALID" if usable and out else ""
-        at[place] = _Measured(estimate_of(chart.figure.of, usable), worst_validity(usable), len(made), left_out)
+        at[place] = _Measured(estimate_of(chart.figure.value_in, usable), worst_validity(usable), len(made), left_out)
     return _Panel(name, results[0].spec.system, columns, rows, at, chart, chart.axis, context_of_trials(results))
 
 
@@ -184,7 +184,7 @@ def _panel_of_findings(
     at = {}
     for place, made in findings.items():
         decided = [finding for finding in made if finding.decided]
-        rates = [rate for finding in decided if (rate := FINDING_FIGURES[SUSTAINABLE].of(finding)) is not None]
+        rates = [rate for finding in decided if (rate := FINDING_FIGURES[SUSTAINABLE].value_in(finding)) is not None]
         doubt = Validity.DOUBTFUL if rest_on_doubt(decided, facts.run.results) else Validity.VALID
         out = len(made) - len(rates)
         left_out = f"{of_all(out, len(made), 'answer')} not decided" if rates and out else ""

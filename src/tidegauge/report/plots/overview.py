@@ -366,7 +366,7 @@ def _p99_dots(tables: Sequence[Block], within: Sequence[Within]) -> list[Series]
     dots = []
     for block in tables:
         for system in block.systems if not block.closed_loop else ():
-            p99_ms = FIGURES["response_ms_p99"].of
+            p99_ms = FIGURES["response_ms_p99"].value_in
             trials = [trial for trial in block.usable(system) or block.of(system) if p99_ms(trial)]
             values = [p99_ms(trial) or 0.0 for trial in trials]
             p99 = _estimate_of_trials(values, trials, "response p99", within)
@@ -404,7 +404,7 @@ def _p99_curves(run: StoredRun) -> list[Series]:
 def _rate_limits(run: StoredRun, tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
     """The most that each system took: searched and confirmed, else in a closed loop."""
     figure = FINDING_FIGURES[SUSTAINABLE]
-    searched = grouped((finding.system, value) for finding in run.findings if (value := figure.of(finding)))
+    searched = grouped((finding.system, value) for finding in run.findings if (value := figure.value_in(finding)))
     most_by_system: Mapping[str, Estimate | None] = {system: estimate(values) for system, values in searched.items()}
     label = "sustained"
     peaks = [block for block in tables if block.closed_loop and block.loads]

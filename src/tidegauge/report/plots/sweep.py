@@ -292,7 +292,7 @@ def _spots_of_chart(blocks: Sequence[Block], chart: SweepChart) -> list[Spot]:
         spot_of(block.point, system, block.of(system)[0].spec.form, estimate)
         for block in blocks
         for system in block.systems
-        if (estimate := estimate_of(chart.figure.of, block.usable(system))) is not None
+        if (estimate := estimate_of(chart.figure.value_in, block.usable(system))) is not None
     ]
 
 

@@ -79,7 +79,7 @@ def prepare_load(trial: RunningTrial[Spec]) -> tuple[RunningTrial[Spec], LoadOrd
         in_force = contender_of_trial(
             trial.spec, subject.choice, subject.system, tuple(settings), around, level=level.level
         )
-        trial.fairness.seen(spec, in_force)
+        trial.fairness.compare_trial(spec, in_force)
     began_with = BeganWith(tuple(topics), tuple(server_settings), tuple(client_settings))
     trial = replace(trial, sending=_sending_of_producers(trial, settings), began_with=began_with)
     if level.level is None:
