@@ -16,8 +16,8 @@ from functools import cache
 import pytest
 from campaign_doubles import result_of, spec_of
 
-from tidegauge.comparison.blocks import sort_into_blocks
-from tidegauge.comparison.within import block_ratios
+from tidegauge.comparison.compared_trials import sort_compared_trials
+from tidegauge.comparison.within import ratios_of_compared
 from tidegauge.model.trial import LoadResult
 from tidegauge.model.variant import SAME_WITHIN, SameWithin
 from tidegauge.statistics.contrasts import _blocks_to_decide, compute_contrast, confidence_of_each
@@ -194,8 +194,8 @@ def test_whole_campaigns_through_the_report(ratio: float, wrong_or_right: tuple[
         for block in range(5):
             shared = math.exp(SHARED * draw.gauss(0, 1))
             results += [measured(draw, "a@1", block, shared), measured(draw, "b@1", block, ratio * shared)]
-        (table,) = sort_into_blocks(results)
-        verdicts = [one.comparison.verdict for one in block_ratios(table)]
+        (table,) = sort_compared_trials(results)
+        verdicts = [one.comparison.verdict for one in ratios_of_compared(table)]
         assert len(verdicts) == 2
         reporting += any(verdict in (ComparisonVerdict.BETTER, ComparisonVerdict.WORSE) for verdict in verdicts)
     assert wrong_or_right[0] <= reporting / 100 <= wrong_or_right[1]

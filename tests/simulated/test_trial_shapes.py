@@ -20,7 +20,7 @@ from tidegauge.campaign.run.topics import TopicLedger, delete_recorded, topics_r
 from tidegauge.campaign.run.trial.order import load_order
 from tidegauge.campaign.run.trial.prepare import TrialProgress
 from tidegauge.campaign.run.trial.result import Measuring, Observed, make_result, read_result
-from tidegauge.comparison.blocks import sort_into_blocks
+from tidegauge.comparison.compared_trials import sort_compared_trials
 from tidegauge.model.events import PhaseProgress, PhaseStarted
 from tidegauge.model.level import LevelChoice, LevelFinding, SettingChange
 from tidegauge.model.load import RecordFigures, SecondFigures, SubscriptionSecond
@@ -145,7 +145,7 @@ def test_each_step_has_its_own_rate_and_latency() -> None:
 
 
 def test_the_table_of_steps_has_a_row_for_each() -> None:
-    (block,) = sort_into_blocks([scheduled()])
+    (block,) = sort_compared_trials([scheduled()])
     table = records_table(block)
     assert table is not None
     assert [label.split()[-1] for label in table.labels] == ["low", "high"]
@@ -154,10 +154,10 @@ def test_the_table_of_steps_has_a_row_for_each() -> None:
 def test_reports_say_what_a_type_of_subscription_leaves_unchecked() -> None:
     shared = replace(SPEC.workload, subscription_type=SubscriptionType.SHARED)
     one = replace(scheduled(), spec=replace(SPEC, workload=shared))
-    (block,) = sort_into_blocks([one])
+    (block,) = sort_compared_trials([one])
     assert any("promise no order" in note for note in footnotes(block))
     alone = replace(one, spec=replace(SPEC, workload=replace(SPEC.workload, subscriptions=0)), subscriptions=())
-    (block,) = sort_into_blocks([alone])
+    (block,) = sort_compared_trials([alone])
     assert any("Nobody read" in note for note in footnotes(block))
 
 

@@ -23,7 +23,7 @@ from rich.console import Console, RenderableType
 from sentence_templates import OWN_WORDS_MIN, SOURCE, WORDS_MIN, Template
 
 from tidegauge import store
-from tidegauge.comparison.blocks import Block, sort_into_blocks
+from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
 from tidegauge.model.disturbance import HostAccount
 from tidegauge.model.load import ClockBound
 from tidegauge.model.trial import AnyResult, LoadResult, RateRule
@@ -104,10 +104,10 @@ def run_of(*results: LoadResult, **changes: object) -> StoredRun:
     return replace(run, trials=tuple(trials), planned=specs, **changes)  # type: ignore[arg-type]
 
 
-def block_of(name: str, experiment: str) -> tuple[Block, Details]:
+def block_of(name: str, experiment: str) -> tuple[ComparedTrials, Details]:
     """The table of an experiment."""
     run, details = run_named(name)
-    return next(block for block in sort_into_blocks(run.results) if block.experiment == experiment), details
+    return next(block for block in sort_compared_trials(run.results) if block.experiment == experiment), details
 
 
 def account(busy: float = 0.5, others: float | None = 0.02) -> HostAccount:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.comparison.blocks import Block, Matched, match_blocks, only_in, paired_systems, sort_into_blocks
+from tidegauge.comparison.compared_trials import (
+    ComparedTrials,
+    Matched,
+    match_compared_trials,
+    only_in,
+    paired_systems,
+    sort_compared_trials,
+)
 from tidegauge.comparison.differences import (
     LETTERS,
     NOT_THERE,
@@ -122,7 +129,9 @@ def compare_runs(
     unmatched: list[str] = []
     for letter, run in others:
         letters = (base_letter, letter)
-        matched, alone = match_blocks(sort_into_blocks(base.results), sort_into_blocks(run.results), letters)
+        matched, alone = match_compared_trials(
+            sort_compared_trials(base.results), sort_compared_trials(run.results), letters
+        )
         for matching in matched:
             pairs += [_pair_of_systems(matching, names, letters, margin) for names in matching.systems]
         pairs += _pairs_of_findings(base, run, letters, margin)
@@ -164,7 +173,7 @@ def _unequal_themselves(runs: Sequence[tuple[str, StoredRun]]) -> list[str]:
 def _pair_of_systems(
     matched: Matched, names: tuple[str, str], letters: tuple[str, str], margin: _Margin
 ) -> ComparedPair:
-    base, other = matched.base.of(names[0]), matched.other.of(names[1])
+    base, other = matched.base.of_system(names[0]), matched.other.of_system(names[1])
     usable = matched.base.usable(names[0]), matched.other.usable(names[1])
     doubtful = any(result.validity is Validity.DOUBTFUL for side in usable for result in side)
     shown = (
@@ -176,7 +185,7 @@ def _pair_of_systems(
     ratios = ratios_of(matched.base.experiment, figures, *sides, doubtful=doubtful, paired=False, **vars(margin))
     compared_sides = (letters[1], names[1], letters[0], names[0], other, base)
     remarks = tuple(_remarks_on_pair(matched, base, other, letters))
-    where, unequal = _place_of_block(matched.base), _unequal_levels(base, other, shown)
+    where, unequal = _place_of_compared(matched.base), _unequal_levels(base, other, shown)
     return ComparedPair(matched.base.experiment, where, *compared_sides, tuple(ratios), remarks, unequal)
 
 
@@ -184,10 +193,10 @@ def _system_in_run(system: str, letter: str) -> str:
     return f"{system} ({letter})"
 
 
-def _place_of_block(block: Block) -> str:
-    result = block.results[0]
+def _place_of_compared(compared: ComparedTrials) -> str:
+    result = compared.results[0]
     rate, point = result.offered_msgs_per_s, point_words(result.spec.point)
-    unscheduled = "closed loop" if block.loads else "reading alone"
+    unscheduled = "closed loop" if compared.loads else "reading alone"
     parts = [unscheduled if rate is None else f"{count(rate)} msg/s", point]
     return ", ".join(part for part in parts if part)
 
@@ -268,7 +277,7 @@ def _pairs_of_findings(
 
 def _findings_alone(base: StoredRun, other: StoredRun, letters: tuple[str, str]) -> list[str]:
     """What was found at a point, or of a system, that the other run has nothing of; for tables `match_blocks` does."""
-    specs = [block.results[0].spec for run in (base, other) for block in sort_into_blocks(run.results)]
+    specs = [compared.results[0].spec for run in (base, other) for compared in sort_compared_trials(run.results)]
     in_tables = {(spec.experiment, point_words(spec.point)) for spec in specs}
     ours, theirs = by_question(base.findings), by_question(other.findings)
     alone = []

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.comparison.across import SAME_KIND
-from tidegauge.comparison.blocks import sort_into_blocks
+from tidegauge.comparison.compared_trials import sort_compared_trials
 from tidegauge.comparison.differences import (
     NOT_THERE,
     Difference,
@@ -232,10 +232,10 @@ def history_of_runs(runs: Sequence[StoredRun], disclose: Callable[[StoredTrial],
 def _samples_of_run(run: StoredRun, machine: Mapping[str, str]) -> Iterator[_Sample]:
     """What a run measured, part by part; of repeats whose rates are shares of what each found, one."""
     tables = (
-        ((block.experiment, system, tuple(_conditions_of_result(result, machine).items())), result)
-        for block in sort_into_blocks(run.results)
-        for system in block.systems
-        for result in block.of(system)
+        ((compared.experiment, system, tuple(_conditions_of_result(result, machine).items())), result)
+        for compared in sort_compared_trials(run.results)
+        for system in compared.systems
+        for result in compared.of_system(system)
     )
     for (experiment, system, conditions), results in grouped(tables).items():
         yield _Sample(run, experiment, system, dict(conditions), tuple(results))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tidegauge.comparison.blocks import Block
+from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.durability import levels_equal
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import TrialResult, Validity, point_words
@@ -56,22 +56,22 @@ Side = tuple[str, Sequence[Any]]
 """A name, and the results or the findings, whichever the figures are of."""
 
 
-def block_ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
+def ratios_of_compared(compared: ComparedTrials, across_levels: bool = False) -> list[Ratio]:
     """Each further system against the first; none where a side has no usable figure.
 
     None where levels differ either, unless `across_levels`: the user has explicitly asked to compare these.
     """
-    if not (across_levels or levels_equal(block.results)) or len(block.systems) < 2:
+    if not (across_levels or levels_equal(compared.results)) or len(compared.systems) < 2:
         return []
-    baseline, *others = block.systems
+    baseline, *others = compared.systems
     all_ratios = []
     for system in others:
-        sides = [(name, block.usable(name)) for name in (system, baseline)]
+        sides = [(name, compared.usable(name)) for name in (system, baseline)]
         doubtful = any(result.validity is Validity.DOUBTFUL for _, used in sides for result in used)
-        figures = figures_compared(Shown.WITHIN, closed_loop=block.closed_loop)
-        forms = block.of(system)[0].spec.form, block.of(baseline)[0].spec.form
-        of_system = ratios_of(block.experiment, figures, *sides, doubtful=doubtful)
-        all_ratios += [replace(ratio, point=block.point, forms=forms) for ratio in of_system]
+        figures = figures_compared(Shown.WITHIN, closed_loop=compared.closed_loop)
+        forms = compared.of_system(system)[0].spec.form, compared.of_system(baseline)[0].spec.form
+        of_system = ratios_of(compared.experiment, figures, *sides, doubtful=doubtful)
+        all_ratios += [replace(ratio, point=compared.point, forms=forms) for ratio in of_system]
     return all_ratios
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegauge.comparison import within
-from tidegauge.comparison.blocks import Block, sort_into_blocks
+from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
 from tidegauge.comparison.within import Ratio
 from tidegauge.durability import levels_equal
 from tidegauge.model.trial import MeasuredResult, point_words, with_form
@@ -73,7 +73,9 @@ ONE_SEARCH = "one search each is no evidence of a difference"
 def ratios_of(run: StoredRun) -> list[Ratio]:
     """All ratios of a run: of the figures of its trials, then of its findings."""
     ratios = [
-        ratio for block in sort_into_blocks(run.results) for ratio in within.block_ratios(block, run.terms.allowed)
+        ratio
+        for compared in sort_compared_trials(run.results)
+        for ratio in within.ratios_of_compared(compared, run.terms.allowed)
     ]
     return ratios + within.finding_ratios(run.findings, run.results, run.terms.allowed)
 
@@ -165,19 +167,19 @@ def repeats_needed(ratios: Sequence[Ratio]) -> int | None:
     return max(feasible, default=None)
 
 
-def is_across_levels(block: Block, allowed: bool) -> bool:
-    """Whether systems of a block are not known to give the same durability level, and that is not allowed."""
-    return len(block.systems) > 1 and not (allowed or levels_equal(block.results))
+def is_across_levels(compared: ComparedTrials, allowed: bool) -> bool:
+    """Whether systems that are compared are not known to give the same durability level, and that is not allowed."""
+    return len(compared.systems) > 1 and not (allowed or levels_equal(compared.results))
 
 
-def objection(block: Block, across_levels: bool = False) -> str:
-    """Why the systems of this block are not compared, or ""."""
-    if len(block.systems) < 2:
+def objection(compared: ComparedTrials, across_levels: bool = False) -> str:
+    """Why the systems of these trials are not compared, or ""."""
+    if len(compared.systems) < 2:
         return ""
-    name = experiment_at_point(block.experiment, block.point)
-    if is_across_levels(block, across_levels):
+    name = experiment_at_point(compared.experiment, compared.point)
+    if is_across_levels(compared, across_levels):
         return f"{name}: not compared, since the systems are not known to give the same durability level."
-    unusable = [system for system in block.systems if not block.usable(system)]
+    unusable = [system for system in compared.systems if not compared.usable(system)]
     if unusable:
         have = "has" if len(unusable) == 1 else "have"
         return f"{name}: not compared with {join_with_and(unusable)}, which {have} no valid trial."

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rich.console import RenderableType
 
-from tidegauge.comparison.blocks import Block, sort_into_blocks
+from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
 from tidegauge.model.trial import Latency, MeasuredResult, TrialResult
 from tidegauge.numbers import count, ms
 from tidegauge.plain import grouped
@@ -50,18 +50,18 @@ class Within:
 def merge_trials(run: StoredRun) -> list[Merged]:
     """Merged distributions, one for each system that has several usable trials at a fixed rate."""
     all_merged = []
-    for block in sort_into_blocks(run.results):
-        for system in block.systems if not block.closed_loop else ():
-            results = block.usable(system)
+    for compared in sort_compared_trials(run.results):
+        for system in compared.systems if not compared.closed_loop else ():
+            results = compared.usable(system)
             if len(results) > 1:
                 distribution = _merge_trials_of_system(
-                    block, system, [_details_of_trial(run, result) for result in results]
+                    compared, system, [_details_of_trial(run, result) for result in results]
                 )
                 all_merged += [distribution] if distribution else []
     return all_merged
 
 
-def _merge_trials_of_system(block: Block, system: str, trials: Sequence[TrialDetails]) -> Merged | None:
+def _merge_trials_of_system(compared: ComparedTrials, system: str, trials: Sequence[TrialDetails]) -> Merged | None:
     """A system's trials merged; None where distributions of one can't be read: a part of them is not all of them."""
     if not all("response" in trial.histograms for trial in trials):
         return None
@@ -69,22 +69,24 @@ def _merge_trials_of_system(block: Block, system: str, trials: Sequence[TrialDet
     whole = {tag: latency_summary(sum_of(histograms)) for tag, histograms in by_tag.items()}
     prefix = f"{END_TO_END}/"
     ends = {tag.removeprefix(prefix): latency for tag, latency in whole.items() if tag.startswith(prefix)}
-    return Merged(experiment_at_point(block.experiment, block.point), system, len(trials), whole["response"], ends)
+    return Merged(
+        experiment_at_point(compared.experiment, compared.point), system, len(trials), whole["response"], ends
+    )
 
 
 def intervals_within_trials(run: StoredRun) -> list[Within]:
     """Figures of each system's only usable trial, where a table has no repeats."""
     intervals = []
-    for block in sort_into_blocks(run.results):
-        alone = [block.usable(system) for system in block.systems if len(block.of(system)) == 1]
+    for compared in sort_compared_trials(run.results):
+        alone = [compared.usable(system) for system in compared.systems if len(compared.of_system(system)) == 1]
         for result in (results[0] for results in alone if results):
-            intervals += _intervals_of_trial(block, result, _details_of_trial(run, result))
+            intervals += _intervals_of_trial(compared, result, _details_of_trial(run, result))
     return intervals
 
 
-def _intervals_of_trial(block: Block, result: MeasuredResult, trial: TrialDetails) -> list[Within]:
-    labels = (result.spec.trial_id, experiment_at_point(block.experiment, block.point), result.spec.system)
-    if block.closed_loop:
+def _intervals_of_trial(compared: ComparedTrials, result: MeasuredResult, trial: TrialDetails) -> list[Within]:
+    labels = (result.spec.trial_id, experiment_at_point(compared.experiment, compared.point), result.spec.system)
+    if compared.closed_loop:
         rows = window_rows(trial)
         rates = [row["acked_msgs"] / (row["until_mono_ns"] - row["from_mono_ns"]) * 1e9 for row in rows]
         interval = mean_within(rates)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegauge.comparison.blocks import Block
+from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import Validity
 from tidegauge.numbers import MISSING, join_with_and, plural, rounded
@@ -42,16 +42,16 @@ class SweepEffects:
     chosen: str
 
 
-def effects_of_blocks(blocks: Sequence[Block]) -> list[SweepEffects]:
+def effects_of_compared(all_compared: Sequence[ComparedTrials]) -> list[SweepEffects]:
     """Of each system, by the response p99, in a closed loop by the rate; [] of a sweep with all combinations."""
-    figure = FIGURES["msgs_per_s" if blocks[0].closed_loop else "response_ms_p99"]
+    figure = FIGURES["msgs_per_s" if all_compared[0].closed_loop else "response_ms_p99"]
     observed = grouped(
         (result.spec.system, Observation(result.spec.point, result.spec.block, value))
-        for block in blocks
-        for result in block.results
+        for compared in all_compared
+        for result in compared.results
         if result.validity is not Validity.INVALID and (value := figure.value_in(result))
     )
-    return _effects_by_system(figure.title, observed, [block.point for block in blocks])
+    return _effects_by_system(figure.title, observed, [compared.point for compared in all_compared])
 
 
 def effects_of_findings(findings: Sequence[Finding]) -> list[SweepEffects]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tidegauge.comparison.blocks import Block, sort_into_blocks
+from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
 from tidegauge.comparison.contests import Contest, contests_of_run
 from tidegauge.comparison.within import Ratio
 from tidegauge.model.finding import Finding
@@ -62,14 +62,14 @@ class RunFacts:
         return f"Labels: {'; '.join(parts)}." if parts else ""
 
     @cached_property
-    def blocks(self) -> list[Block]:
+    def compared_trials(self) -> list[ComparedTrials]:
         """Its results by the tables that they stand in."""
-        return sort_into_blocks(self.run.results)
+        return sort_compared_trials(self.run.results)
 
     @cached_property
     def tables(self) -> list[Swept]:
         """Its tables, those of a sweep's points together."""
-        return swept_tables(self.blocks)
+        return swept_tables(self.compared_trials)
 
     @cached_property
     def findings(self) -> Mapping[str, list[Finding]]:
@@ -99,7 +99,7 @@ class RunFacts:
     @cached_property
     def compared(self) -> list[str]:
         """Why systems of a table are not compared, and how others relate, a sentence each."""
-        objections = (compare.objection(block, self.run.terms.allowed) for block in self.blocks)
+        objections = (compare.objection(compared, self.run.terms.allowed) for compared in self.compared_trials)
         ratios = (f"{self.mark}{compare.sentence(ratio)}" for ratio in self.ratios)
         return [*filter(None, objections), *ratios]
 
@@ -212,21 +212,21 @@ def _where_all_ran(planned: Sequence[TrialSpec], measured: Sequence[MeasuredResu
     return f"{where}.{plain}"
 
 
-def further_tables(block: Block) -> list[FigureTable]:
-    """Tables of a schedule's steps, of faults and of load generators, where the block has such."""
-    return [*filter(None, (records_table(block), faults_table(block), workers_table(block)))]
+def further_tables(compared: ComparedTrials) -> list[FigureTable]:
+    """Tables of a schedule's steps, of faults and of load generators, where the trials have such."""
+    return [*filter(None, (records_table(compared), faults_table(compared), workers_table(compared)))]
 
 
-def table_notes(points: Sequence[Block]) -> list[str]:
-    """What a reader of all tables of these blocks must know, each sentence once; with the points if not of all."""
-    noted = grouped((note, block) for block in points for note in (*footnotes(block), *fault_notes(block)))
-    block_notes = [f"{_where_noted(blocks, points)}{note}" for note, blocks in noted.items()]
-    return list(dict.fromkeys((*block_notes, *worker_notes(points))))
+def table_notes(points: Sequence[ComparedTrials]) -> list[str]:
+    """What a reader of all tables of these trials must know, each sentence once; with the points if not of all."""
+    noted = grouped((note, compared) for compared in points for note in (*footnotes(compared), *fault_notes(compared)))
+    notes_with_places = [f"{_where_noted(all_compared, points)}{note}" for note, all_compared in noted.items()]
+    return list(dict.fromkeys((*notes_with_places, *worker_notes(points))))
 
 
-def _where_noted(noted: Sequence[Block], points: Sequence[Block]) -> str:
+def _where_noted(noted: Sequence[ComparedTrials], points: Sequence[ComparedTrials]) -> str:
     """ "At variant=b: " of what is not so at all points; "" of what is, and without a sweep."""
-    places = dict.fromkeys(short_point(block.point) for block in noted)
-    if len(places) == len({point_words(block.point) for block in points}) or not all(places):
+    places = dict.fromkeys(short_point(compared.point) for compared in noted)
+    if len(places) == len({point_words(compared.point) for compared in points}) or not all(places):
         return ""
     return f"At {join_first(list(places), NOTED_POINTS_MAX, '; ')}: "

@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from rich.console import RenderableType
 
-from tidegauge.comparison.blocks import Block
+from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.model.faults import FaultResult
 from tidegauge.model.finding import Cell, Finding
 from tidegauge.model.trial import LoadResult, TrialSpec, Validity, point_words
@@ -29,18 +29,18 @@ NOTE = (
 _SEVERAL = "lost: which of several faults did it is not known; the trial's own figure stands above."
 
 
-def faults_table(block: Block) -> FigureTable | None:
+def faults_table(compared: ComparedTrials) -> FigureTable | None:
     """A row for each fault of each system; None without any."""
     rows = [
         (f"{system} {number}. {results[0].fault.name}, {_nodes_hit(results)}", results)
-        for system in block.systems
-        for number, results in enumerate(faults_by_number(block.loads_of(system)), 1)
+        for system in compared.systems
+        for number, results in enumerate(faults_by_number(compared.loads_of(system)), 1)
     ]
-    unknown = {system for system in block.systems if any(map(_loss_unknown, block.loads_of(system)))}
+    unknown = {system for system in compared.systems if any(map(_loss_unknown, compared.loads_of(system)))}
     lost = tuple(
         MISSING if system in unknown else _messages_lost(results)
-        for system in block.systems
-        for results in faults_by_number(block.loads_of(system))
+        for system in compared.systems
+        for results in faults_by_number(compared.loads_of(system))
     )
     if not rows:
         return None
@@ -68,12 +68,12 @@ def _loss_unknown(load: LoadResult) -> bool:
     return FIGURES["lost"].value_in(load) is None
 
 
-def fault_notes(block: Block) -> list[str]:
-    """What to know to read the table; [] without one. All trials of a block have the same faults."""
-    faults = [fault for load in block.loads for fault in load.faults]
+def fault_notes(compared: ComparedTrials) -> list[str]:
+    """What to know to read the table; [] without one. All trials that are compared have the same faults."""
+    faults = [fault for load in compared.loads for fault in load.faults]
     if not faults:
         return []
-    asked = next(load.faults for load in block.loads if load.faults)
+    asked = next(load.faults for load in compared.loads if load.faults)
     listed = "; ".join(f"{number}. {fault.fault.words()}" for number, fault in enumerate(asked, 1))
     unknown = any(fault.lost is None for fault in faults)
     return [f"The faults: {listed}.", NOTE, *([_SEVERAL] if unknown else [])]

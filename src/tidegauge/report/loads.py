@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from tidegauge.comparison.blocks import Block
+from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.model.trial import AttestSpec, LoadSpec, MeasuredResult, ReadResult, TrialResult, TrialSpec
 from tidegauge.model.workload import Arrival, SubscriptionType, Workload
 from tidegauge.numbers import capitalized, count, duration, plural, size
 from tidegauge.report.sending import reported_words
 
 
-def block_words(block: Block) -> str:
+def compared_words(compared: ComparedTrials) -> str:
     """What was sent by whom to whom in these trials, and how."""
-    return f"{workload_words(block.results[0].spec.workload)} {reported_words(block.results)}".rstrip()
+    return f"{workload_words(compared.results[0].spec.workload)} {reported_words(compared.results)}".rstrip()
 
 
 def load_words(result: MeasuredResult) -> str:

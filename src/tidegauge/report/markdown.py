@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from tidegauge.comparison.blocks import Block
+from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.numbers import MISSING, in_unit
 from tidegauge.report import compare, contests, fairness, levels, thresholds, usage
 from tidegauge.report.compare import estimate
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.findings import finding_remarks
 from tidegauge.report.layout import FigureTable
-from tidegauge.report.loads import block_words, load_words
+from tidegauge.report.loads import compared_words, load_words
 from tidegauge.report.published import CONTRADICTS, claim_title, outcome_sentences
 from tidegauge.report.sending import CHANGED_TITLE, changed_words
 from tidegauge.report.tables import is_figure_shown, worker_notes, workers_table
@@ -61,8 +61,8 @@ def run_markdown(run: StoredRun) -> str:
     if run.results:
         for words, _ in levels.headlines_by_point(run.results):
             lines += [escape_text(words), ""]
-    for block in facts.blocks:
-        lines += _block_lines(block)
+    for compared in facts.compared_trials:
+        lines += _compared_lines(compared)
     for experiment, findings in facts.findings.items():
         lines += _bullet_lines(f"{experiment}, {remark.text}" for remark in finding_remarks(findings, facts.names))
     lines += ["### Compared", "", *_bullet_lines(facts.compared)] if facts.compared else []
@@ -100,30 +100,30 @@ def _threshold_lines(rulings: Sequence[Ruling]) -> list[str]:
     return [f"### {thresholds.headline(rulings)}", "", *markdown_table(["threshold", "", "of", "because"], rows), ""]
 
 
-def _block_lines(block: Block) -> list[str]:
-    figures = [figure for figure in figures_shown(Shown.MARKDOWN) if is_figure_shown(figure, block.results)]
+def _compared_lines(compared: ComparedTrials) -> list[str]:
+    figures = [figure for figure in figures_shown(Shown.MARKDOWN) if is_figure_shown(figure, compared.results)]
     heads = ["system", *(figure.head for figure in figures), "validity"]
     rows = [
         [
-            escape_text(block.label(system)),
-            *(_figure_cell(block, system, figure) for figure in figures),
-            _validity_cell(block, system),
+            escape_text(compared.label(system)),
+            *(_figure_cell(compared, system, figure) for figure in figures),
+            _validity_cell(compared, system),
         ]
-        for system in block.systems
+        for system in compared.systems
     ]
-    words = f"{escape_text(load_words(block.results[0]))}. {escape_text(block_words(block))}"
-    table_of_workers = workers_table(block)
+    words = f"{escape_text(load_words(compared.results[0]))}. {escape_text(compared_words(compared))}"
+    table_of_workers = workers_table(compared)
     workers = [
         *([] if table_of_workers is None else [*_figure_table_lines(table_of_workers), ""]),
-        *_bullet_lines(worker_notes([block])),
+        *_bullet_lines(worker_notes([compared])),
     ]
-    title = escape_text(compare.experiment_at_point(block.experiment, block.point))
+    title = escape_text(compare.experiment_at_point(compared.experiment, compared.point))
     return [f"### {title}", "", words, "", *markdown_table(heads, rows), "", *workers]
 
 
-def _figure_cell(block: Block, system: str, figure: Figure) -> str:
+def _figure_cell(compared: ComparedTrials, system: str, figure: Figure) -> str:
     """A figure: of trials the geometric mean with its interval, of two with their range; of counts the largest."""
-    values = [*map(figure.value_in, block.usable(system))]
+    values = [*map(figure.value_in, compared.usable(system))]
     values_known = [value for value in values if value is not None]
     if not values_known:
         return MISSING
@@ -137,8 +137,8 @@ def _figure_cell(block: Block, system: str, figure: Figure) -> str:
     return f"{value} [{low}, {high}]" if interval.sure else f"{value} ({low} to {high})"
 
 
-def _validity_cell(block: Block, system: str) -> str:
-    worst = [result.validity.value for result in block.of(system)]
+def _validity_cell(compared: ComparedTrials, system: str) -> str:
+    worst = [result.validity.value for result in compared.of_system(system)]
     return ", ".join(f"{worst.count(kind)} {kind}" for kind in dict.fromkeys(worst))
 
 

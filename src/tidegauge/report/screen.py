@@ -13,7 +13,7 @@ from dataclasses import replace
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidegauge.comparison.blocks import Block
+from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.durability import levels_found
 from tidegauge.model.level import CutsStanding, EarlierCuts
 from tidegauge.model.trial import LoadResult, MeasuredResult, ReadResult, TrialResult, Validity, point_words
@@ -124,24 +124,24 @@ def _beyond_figures(facts: RunFacts) -> Iterable[RenderableType]:
 
 def _verdict_table(verdict: ExperimentVerdict, facts: RunFacts, rows_max: int) -> Iterable[RenderableType]:
     """One table with so many rows of a sweep at most; a long search has its own in the report."""
-    compared = contests.leading_contests(facts.variant_contests, verdict.experiment)
-    if len(compared) == 1 and len(compared[0].alternatives) <= SYSTEMS_MAX:
-        yield contests.contest_table(compared[0])
+    leading = contests.leading_contests(facts.variant_contests, verdict.experiment)
+    if len(leading) == 1 and len(leading[0].alternatives) <= SYSTEMS_MAX:
+        yield contests.contest_table(leading[0])
         return
     findings = [finding for finding in facts.findings.get(verdict.experiment, []) if finding.rows]
-    if len(verdict.blocks) == 1:
-        (block,) = verdict.blocks
-        yield short_table(block, facts.names)
-        cut = len(block.systems) - SYSTEMS_MAX
+    if len(verdict.compared_trials) == 1:
+        (compared,) = verdict.compared_trials
+        yield short_table(compared, facts.names)
+        cut = len(compared.systems) - SYSTEMS_MAX
         if cut > 0:
             yield Text(f"... {plural(cut, 'more system')} {_where_rest_is(facts.run)}")
     elif findings and sum(len(finding.rows) for finding in findings) <= SYSTEMS_MAX:
         table = finding_table(findings, facts.names)
         if len(list(table.lines(COLUMNS))) == 1:
             yield table
-    elif verdict.blocks and not findings:
-        yield swept_table(verdict.blocks, facts.names, rows_max)
-        cut = sum(len(block.systems) for block in verdict.blocks) - rows_max
+    elif verdict.compared_trials and not findings:
+        yield swept_table(verdict.compared_trials, facts.names, rows_max)
+        cut = sum(len(compared.systems) for compared in verdict.compared_trials) - rows_max
         if cut > 0:
             yield Text(f"... {plural(cut, 'more row')} {_where_rest_is(facts.run)}")
 
@@ -151,22 +151,22 @@ def _where_rest_is(run: StoredRun) -> str:
     return "in `show` and the report" if is_file(run.path / REPORT_NAME) else "in `show`"
 
 
-def short_table(block: Block, names: SystemNames) -> FigureTable:
+def short_table(compared: ComparedTrials, names: SystemNames) -> FigureTable:
     """A row for each system. Of repeated trials the geometric mean of each figure, and all messages."""
-    systems = block.systems[:SYSTEMS_MAX]
-    labels = tuple(names.name_of(system, point_words(block.point)) for system in systems)
-    table = FigureTable("", labels, _short_groups([(block, system) for system in systems]))
+    systems = compared.systems[:SYSTEMS_MAX]
+    labels = tuple(names.name_of(system, point_words(compared.point)) for system in systems)
+    table = FigureTable("", labels, _short_groups([(compared, system) for system in systems]))
     if len(list(table.lines(COLUMNS))) > 1:
         return replace(table, label_chars_max=_LABEL_CHARS_NARROW)
     return table
 
 
-def swept_table(blocks: Sequence[Block], names: SystemNames, rows_max: int) -> FigureTable:
+def swept_table(all_compared: Sequence[ComparedTrials], names: SystemNames, rows_max: int) -> FigureTable:
     """A row for each system at each point of a sweep: as `short_table`, without columns for which there is no room."""
-    rows = [(block, system) for block in blocks for system in block.systems][:rows_max]
-    labels = tuple(names.name_of(system, point_words(block.point)) for block, system in rows)
+    rows = [(compared, system) for compared in all_compared for system in compared.systems][:rows_max]
+    labels = tuple(names.name_of(system, point_words(compared.point)) for compared, system in rows)
     groups = _short_groups(rows)
-    table = FigureTable("", labels, groups, COLUMNS, columns_of_axes([block.point for block, _ in rows]))
+    table = FigureTable("", labels, groups, COLUMNS, columns_of_axes([compared.point for compared, _ in rows]))
     for dropped in _DROPPED_HEADS:
         if len(table.packed(COLUMNS)) == 1:
             break
@@ -174,7 +174,7 @@ def swept_table(blocks: Sequence[Block], names: SystemNames, rows_max: int) -> F
     return table
 
 
-_Row = tuple[Block, str]
+_Row = tuple[ComparedTrials, str]
 """A system in one table."""
 
 
@@ -183,7 +183,7 @@ def _short_groups(rows: Sequence[_Row]) -> tuple[ColumnGroup, ...]:
 
     def figure_column(head: str, name: str) -> Column:
         figure = FIGURES[name]
-        estimates = [compare.estimate_of(figure.value_in, block.usable(system)) for block, system in rows]
+        estimates = [compare.estimate_of(figure.value_in, compared.usable(system)) for compared, system in rows]
         return Column(head, tuple(in_unit(middle.value if middle else None, figure.unit) for middle in estimates))
 
     def word_group(head: str, cell: Callable[[_Row], str]) -> ColumnGroup:
@@ -193,9 +193,9 @@ def _short_groups(rows: Sequence[_Row]) -> tuple[ColumnGroup, ...]:
         ColumnGroup("", (figure_column("msg/s", "msgs_per_s"),)),
         ColumnGroup(times, (figure_column("p50", "response_ms_p50"), figure_column("p99", "response_ms_p99"))),
         ColumnGroup("end-to-end, ms", (figure_column("p99", "end_to_end_ms_p99"),)),
-        word_group("messages", lambda row: _message_words(row[0].of(row[1]))),
+        word_group("messages", lambda row: _message_words(row[0].of_system(row[1]))),
         word_group(_LIMIT_HEAD, lambda row: _limit_words(limited_by(row[0].usable(row[1])))),
-        word_group("validity", lambda row: validity_of_all(row[0].of(row[1]))),
+        word_group("validity", lambda row: validity_of_all(row[0].of_system(row[1]))),
     )
 
 

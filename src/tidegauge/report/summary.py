@@ -56,16 +56,16 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
         ),
         experiments=[
             ExperimentReport(
-                experiment=block.experiment,
-                point=block.point,
-                closed_loop=block.closed_loop,
-                results=plain_value(block.results),
+                experiment=compared.experiment,
+                point=compared.point,
+                closed_loop=compared.closed_loop,
+                results=plain_value(compared.results),
                 comparisons=[
-                    ratio_content(ratio, run.terms) for ratio in within.block_ratios(block, run.terms.allowed)
+                    ratio_content(ratio, run.terms) for ratio in within.ratios_of_compared(compared, run.terms.allowed)
                 ],
-                not_compared_because=compare.objection(block, run.terms.allowed),
+                not_compared_because=compare.objection(compared, run.terms.allowed),
             )
-            for block in facts.blocks
+            for compared in facts.compared_trials
         ],
         merged=plain_value(distributions.merge_trials(run)),
         within_trial=plain_value(facts.within),

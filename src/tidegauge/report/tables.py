@@ -11,7 +11,7 @@ from functools import partial
 from statistics import median
 from typing import TypeVar
 
-from tidegauge.comparison.blocks import Block
+from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.model.trial import (
     LoadResult,
     MeasuredResult,
@@ -35,14 +35,14 @@ _SECOND_TABLE = "backlog"
 """The group of columns with which a further table begins."""
 
 
-def records_table(block: Block) -> FigureTable | None:
+def records_table(compared: ComparedTrials) -> FigureTable | None:
     """A row for each step of each system; None without a schedule."""
     rows = [
         (f"{system} {name}", records)
-        for system in block.systems
+        for system in compared.systems
         for name, records in grouped(
             (record.name, record)
-            for load in trials_shown(block, system)
+            for load in trials_shown(compared, system)
             if isinstance(load, LoadResult)
             for record in load.records
         ).items()
@@ -64,10 +64,10 @@ def records_table(block: Block) -> FigureTable | None:
     return FigureTable("system and step", tuple(label for label, _ in rows), groups)
 
 
-def trials_shown(block: Block, system: str) -> Sequence[MeasuredResult]:
+def trials_shown(compared: ComparedTrials, system: str) -> Sequence[MeasuredResult]:
     """A single trial whatever its validity, which the table above shows; of several those whose figures may be used."""
-    trials = block.of(system)
-    return trials if len(trials) == 1 else block.usable(system)
+    trials = compared.of_system(system)
+    return trials if len(trials) == 1 else compared.usable(system)
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,11 @@ class Remark:
         return bullet(self.text, style)
 
 
-def remarks(block: Block) -> Iterable[Remark]:
-    """All remarks on a block, by system."""
-    for result in sorted(block.results, key=lambda result: (result.spec.system, result.spec.trial_id)):
-        alone = len(block.of(result.spec.system)) == 1 and not block.point
-        at = f" ({short_point(block.point)})" if block.point else ""
+def remarks(compared: ComparedTrials) -> Iterable[Remark]:
+    """All remarks on trials that are compared, by system."""
+    for result in sorted(compared.results, key=lambda result: (result.spec.system, result.spec.trial_id)):
+        alone = len(compared.of_system(result.spec.system)) == 1 and not compared.point
+        at = f" ({short_point(compared.point)})" if compared.point else ""
         who = result.spec.system if alone else f"{result.spec.trial_id}{at}"
         for reason in result.reasons:
             yield Remark(f"{who} is {result.validity.shown}: {reason}", result.validity)
@@ -97,20 +97,20 @@ def remarks(block: Block) -> Iterable[Remark]:
             yield Remark(f"{who}: {plural(times, 'error')} in {where}: {message}")
 
 
-def figure_rows(block: Block) -> list[tuple[str, Sequence[MeasuredResult], Reduce]]:
+def figure_rows(compared: ComparedTrials) -> list[tuple[str, Sequence[MeasuredResult], Reduce]]:
     """Label, trials and what is made of them: each trial without repeats; else min, median and max of each system."""
-    if all(len(block.of(system)) == 1 for system in block.systems):
-        return [(block.label(system), block.of(system), max) for system in block.systems]
+    if all(len(compared.of_system(system)) == 1 for system in compared.systems):
+        return [(compared.label(system), compared.of_system(system), max) for system in compared.systems]
     return [
-        (f"{block.label(system)} {name}", block.usable(system), reduce)
-        for system in block.systems
+        (f"{compared.label(system)} {name}", compared.usable(system), reduce)
+        for system in compared.systems
         for name, reduce in (("min", min), ("median", median), ("max", max))
     ]
 
 
-def figure_table(*blocks: Block) -> FigureTable:
+def figure_table(*all_compared: ComparedTrials) -> FigureTable:
     """The table of one experiment, of a sweep at several points: a column for each figure that has one."""
-    listed = [row for block in blocks for row in figure_rows(block)]
+    listed = [row for compared in all_compared for row in figure_rows(compared)]
     rows = [(results, reduce) for _, results, reduce in listed]
     groups: dict[str, list[Column]] = {}
     for figure in FIGURES.values():
@@ -120,16 +120,20 @@ def figure_table(*blocks: Block) -> FigureTable:
         if is_figure_shown(figure, [result for results, _ in rows for result in results]):
             cells = tuple(in_unit(value, figure.unit) for value in values)
             groups.setdefault(figure.column.group, []).append(Column(figure.column.head, cells))
-    validity = Column("validity", tuple(cell for block in blocks for cell in _validity_cells(block)), words=True)
+    validity = Column(
+        "validity", tuple(cell for compared in all_compared for cell in _validity_cells(compared)), words=True
+    )
     column_groups = [ColumnGroup(head, tuple(columns), head == _SECOND_TABLE) for head, columns in groups.items()]
     return FigureTable("system", tuple(label for label, _, _ in listed), (*column_groups, ColumnGroup("", (validity,))))
 
 
-def _validity_cells(block: Block) -> list[str]:
+def _validity_cells(compared: ComparedTrials) -> list[str]:
     """The validity of all trials of each system, said once: a row of min, median or max has none of its own."""
-    systems_of_rows = len(figure_rows(block)) // len(block.systems)
+    systems_of_rows = len(figure_rows(compared)) // len(compared.systems)
     return [
-        cell for system in block.systems for cell in (validity_of_all(block.of(system)), *[""] * (systems_of_rows - 1))
+        cell
+        for system in compared.systems
+        for cell in (validity_of_all(compared.of_system(system)), *[""] * (systems_of_rows - 1))
     ]
 
 
@@ -169,32 +173,35 @@ def validity_of_all(results: Sequence[MeasuredResult]) -> str:
     return f"{sum(result.validity is worst for result in results)} of {len(results)} {worst.shown}"
 
 
-def footnotes(block: Block) -> list[str]:
+def footnotes(compared: ComparedTrials) -> list[str]:
     """What a reader of the table must know: missing figures, several subscriptions, repeats."""
-    notes = [*_missing_times(block)]
-    if any(load.subscriptions and FIGURES["lost"].value_in(load) is None for load in block.loads):
+    notes = [*_missing_times(compared)]
+    if any(load.subscriptions and FIGURES["lost"].value_in(load) is None for load in compared.loads):
         notes.append(
             "Whether messages were lost is not known where consumers were behind at the end and nobody could look, "
             "or did."
         )
-    notes += _without_cpu(block)
-    notes += _over_subscriptions(block)
-    if any(len(block.of(system)) > 1 for system in block.systems):
-        used = ", ".join(f"{system} {len(block.usable(system))} of {len(block.of(system))}" for system in block.systems)
+    notes += _without_cpu(compared)
+    notes += _over_subscriptions(compared)
+    if any(len(compared.of_system(system)) > 1 for system in compared.systems):
+        used = ", ".join(
+            f"{system} {len(compared.usable(system))} of {len(compared.of_system(system))}"
+            for system in compared.systems
+        )
         notes.append(f"Min, median and max over repeated trials, for each figure on its own; trials used: {used}.")
-    notes += _own_settings(block)
-    if any(load.spec.late for load in block.loads):
+    notes += _own_settings(compared)
+    if any(load.spec.late for load in compared.loads):
         times = (
             "End-to-end times of late readers include the time for which they were made to wait."
-            if all(len(prompt_readers(load)) == len(load.subscriptions) for load in block.loads)
+            if all(len(prompt_readers(load)) == len(load.subscriptions) for load in compared.loads)
             else "End-to-end times are without those of late readers, which were made to wait."
         )
         notes.append(
             "Figures are over the whole time before, during and after catching up; those of each phase are below. "
             + times
         )
-    notes += _promise_notes(block)
-    if block.closed_loop and block.loads:
+    notes += _promise_notes(compared)
+    if compared.closed_loop and compared.loads:
         notes.append(
             "Closed loop: the next message waits for an earlier one, so these times hide waiting; "
             "compare latency at a fixed rate."
@@ -202,29 +209,31 @@ def footnotes(block: Block) -> list[str]:
     return notes
 
 
-def _missing_times(block: Block) -> list[str]:
+def _missing_times(compared: ComparedTrials) -> list[str]:
     """Why times are missing: of trials that may be used, and of a system without any."""
-    rows = [(results, reduce) for _, results, reduce in figure_rows(block) if results]
+    rows = [(results, reduce) for _, results, reduce in figure_rows(compared) if results]
     every = [result for results, _ in rows for result in results]
     times = [figure for figure in FIGURES.values() if figure.column is not None and figure.unit == "ms"]
     listed = [figure for figure in times if is_figure_shown(figure, every)]
     notes = []
     if any(reduced_figure(results, figure.value_in, reduce) is None for results, reduce in rows for figure in listed):
         needed = "p99.99 needs 100,000, p99.9 10,000, p99 1,000, p95 200, p50 20"
-        across = any(load.clocks for load in block.loads)
+        across = any(load.clocks for load in compared.loads)
         clocks = ", or (end-to-end) clocks of several hosts that are not known well enough" if across else ""
         notes.append(
             f"'{MISSING}': too few samples ({needed}), none at all, or (p99.9, p99.99) as many messages without an "
             f"outcome as lie beyond{clocks}."
         )
-    unusable = [system for system in block.systems if not block.usable(system) and len(block.of(system)) > 1]
+    unusable = [
+        system for system in compared.systems if not compared.usable(system) and len(compared.of_system(system)) > 1
+    ]
     if unusable:
         notes.append(f"'{MISSING}' in a whole row: no trial of {', '.join(unusable)} may be used.")
     return notes
 
 
-def _without_cpu(block: Block) -> list[str]:
-    without = [result.spec for result in block.results if result.server_cpu_s is None]
+def _without_cpu(compared: ComparedTrials) -> list[str]:
+    without = [result.spec for result in compared.results if result.server_cpu_s is None]
     others, ours = (
         sorted({spec.system for spec in without if spec.attached is attached}) for attached in (True, False)
     )
@@ -232,9 +241,9 @@ def _without_cpu(block: Block) -> list[str]:
     return [*notes, *([f"The servers' CPU was not recorded: {', '.join(ours)}."] if ours else [])]
 
 
-def _over_subscriptions(block: Block) -> list[str]:
+def _over_subscriptions(compared: ComparedTrials) -> list[str]:
     """What the figures of several subscriptions are together."""
-    several = [result for result in block.results if len(result.subscriptions) > 1]
+    several = [result for result in compared.results if len(result.subscriptions) > 1]
     loads = [result for result in several if isinstance(result, LoadResult)]
     if not several:
         return []
@@ -248,11 +257,11 @@ def _over_subscriptions(block: Block) -> list[str]:
     return ["End-to-end times and backlogs are each the largest of any subscription; message counts sum over all."]
 
 
-def _promise_notes(block: Block) -> list[str]:
+def _promise_notes(compared: ComparedTrials) -> list[str]:
     """What the workload's shape takes away from what is checked."""
-    workload = block.results[0].spec.workload
+    workload = compared.results[0].spec.workload
     notes = []
-    reading = [result for result in block.results if isinstance(result, ReadResult)]
+    reading = [result for result in compared.results if isinstance(result, ReadResult)]
     if reading:
         read = sum(sub.received for result in reading for sub in result.subscriptions)
         verified = sum(sub.verified for result in reading for sub in result.subscriptions)
@@ -273,11 +282,11 @@ def _promise_notes(block: Block) -> list[str]:
     return notes
 
 
-def _own_settings(block: Block) -> list[str]:
+def _own_settings(compared: ComparedTrials) -> list[str]:
     """Client settings of single systems, which make the clients differ."""
     notes = []
-    for system in block.systems:
-        workload = block.of(system)[0].spec.workload
+    for system in compared.systems:
+        workload = compared.of_system(system)[0].spec.workload
         for kind, overrides in (("producer", workload.producer_overrides), ("consumer", workload.consumer_overrides)):
             settings = [f"{name}={value}" for overridden in overrides.values() for name, value in overridden.items()]
             if settings:
@@ -294,17 +303,17 @@ OfWorker = Sequence[WorkerResult]
 """One load generator, by its number, in all trials of a system."""
 
 
-def workers_table(block: Block) -> FigureTable | None:
+def workers_table(compared: ComparedTrials) -> FigureTable | None:
     """A row for each load generator of each system; None where trials had one only, and of a sweep, for want of room.
 
     Of repeated trials rates, times and CPU are medians; lag, pauses and instants are the largest.
     """
-    if block.point:
+    if compared.point:
         return None
     rows = [
-        (f"{block.label(system)} {worker_results[0].worker}", worker_results)
-        for system in block.systems
-        for worker_results in _workers_shown(block, system)
+        (f"{compared.label(system)} {worker_results[0].worker}", worker_results)
+        for system in compared.systems
+        for worker_results in _workers_shown(compared, system)
     ]
     if not rows:
         return None
@@ -340,8 +349,8 @@ def _apart_text(apart_ms: float | None) -> str:
     return MISSING if apart_ms is None else rounded(apart_ms, 2)
 
 
-def _workers_shown(block: Block, system: str) -> list[OfWorker]:
-    every = _by_number(trials_shown(block, system))
+def _workers_shown(compared: ComparedTrials, system: str) -> list[OfWorker]:
+    every = _by_number(trials_shown(compared, system))
     late = sorted(every, key=lambda worker_results: -max(worker.own_lag.max_ms for worker in worker_results))[
         :WORKER_ROWS_MAX
     ]
@@ -352,24 +361,26 @@ def _by_number(results: Sequence[MeasuredResult]) -> list[OfWorker]:
     return list(grouped((worker.worker, worker) for result in results for worker in result.workers).values())
 
 
-def worker_notes(blocks: Sequence[Block]) -> list[str]:
+def worker_notes(all_compared: Sequence[ComparedTrials]) -> list[str]:
     """How far apart load generators began and ended at most, and what the table leaves out; [] where trials had one."""
     notes = []
-    for system in dict.fromkeys(system for block in blocks for system in block.systems):
-        every = [worker_results for block in blocks for worker_results in _by_number(trials_shown(block, system))]
+    for system in dict.fromkeys(system for compared in all_compared for system in compared.systems):
+        every = [
+            worker_results for compared in all_compared for worker_results in _by_number(trials_shown(compared, system))
+        ]
         workers = [worker for worker_results in every for worker in worker_results]
         if not workers:
             continue
         several = max(worker.worker for worker in workers)
-        label = next(block.label(system) for block in blocks if system in block.systems)
+        label = next(compared.label(system) for compared in all_compared if system in compared.systems)
         who = f"{label}: the {several} load generators"
         started = _apart_text(reduced_figure(workers, lambda w: w.started_ms, max))
         ended = _apart_text(reduced_figure(workers, lambda w: w.stopped_ms, max))
         if MISSING not in (started, ended):
             notes.append(f"{who} began within {started} ms of each other and ended within {ended} ms.")
-        if across := _across_clocks([result for block in blocks for result in trials_shown(block, system)]):
+        if across := _across_clocks([result for compared in all_compared for result in trials_shown(compared, system)]):
             notes.append(f"{who} are on several hosts: {across}.")
-        if several > WORKER_ROWS_MAX and not blocks[0].point:
+        if several > WORKER_ROWS_MAX and not all_compared[0].point:
             notes.append(
                 f"{who} are too many for a table: it has the {WORKER_ROWS_MAX} with the largest own lag, --json all."
             )
@@ -450,30 +461,30 @@ class Swept:
     """One experiment at all points, by their order."""
 
     experiment: str
-    blocks: tuple[Block, ...]
+    compared_trials: tuple[ComparedTrials, ...]
 
     @property
     def results(self) -> tuple[MeasuredResult, ...]:
         """Those of all points."""
-        return tuple(result for block in self.blocks for result in block.results)
+        return tuple(result for compared in self.compared_trials for result in compared.results)
 
     def table(self) -> FigureTable:
         """One table of all points."""
-        table = figure_table(*self.blocks)
-        points = [block.point for block in self.blocks for _ in figure_rows(block)]
+        table = figure_table(*self.compared_trials)
+        points = [compared.point for compared in self.compared_trials for _ in figure_rows(compared)]
         return replace(table, leading=columns_of_axes(points), label_chars_max=SWEPT_LABEL_CHARS_MAX)
 
 
-def swept_tables(blocks: Sequence[Block]) -> list[Swept]:
+def swept_tables(all_compared: Sequence[ComparedTrials]) -> list[Swept]:
     """The tables of a sweep's results. An experiment that the campaign lists several times gets one for each."""
-    blocks_by_table: dict[tuple[str, int], list[Block]] = {}
+    compared_by_table: dict[tuple[str, int], list[ComparedTrials]] = {}
     seen: dict[tuple[str, str], int] = {}
-    for block in blocks:
-        at = (block.experiment, point_words(block.point))
+    for compared in all_compared:
+        at = (compared.experiment, point_words(compared.point))
         number = seen[at] = seen.get(at, -1) + 1
-        blocks_by_table.setdefault((block.experiment, number), []).append(block)
-    order = [point_words(point) for point in in_order([block.point for block in blocks])]
+        compared_by_table.setdefault((compared.experiment, number), []).append(compared)
+    order = [point_words(point) for point in in_order([compared.point for compared in all_compared])]
     return [
-        Swept(name, tuple(sorted(blocks_of_table, key=lambda block: order.index(point_words(block.point)))))
-        for (name, _), blocks_of_table in blocks_by_table.items()
+        Swept(name, tuple(sorted(compared_of_table, key=lambda compared: order.index(point_words(compared.point)))))
+        for (name, _), compared_of_table in compared_by_table.items()
     ]

@@ -12,7 +12,7 @@ from tidegauge.model.trial import AttestSpec, TrialResult, point_words
 from tidegauge.numbers import local_time, plural
 from tidegauge.places import entries_of_directory, is_file
 from tidegauge.report import compare, contests, distributions, fairness, levels, thresholds, usage
-from tidegauge.report.effects import effects_of_blocks, effects_parts
+from tidegauge.report.effects import effects_of_compared, effects_parts
 from tidegauge.report.ending import again_words
 from tidegauge.report.facts import RunFacts, further_tables, table_notes
 from tidegauge.report.findings import finding_parts
@@ -25,7 +25,7 @@ from tidegauge.report.layout import (
     shown_path,
     with_blank_lines,
 )
-from tidegauge.report.loads import block_words, load_words
+from tidegauge.report.loads import compared_words, load_words
 from tidegauge.report.published import published_parts
 from tidegauge.report.sending import CHANGED_TITLE, changed_words
 from tidegauge.report.tables import (
@@ -97,19 +97,19 @@ def _durability_parts(results: Sequence[TrialResult]) -> list[RenderableType]:
 
 
 def _experiment_parts(sweep: Swept) -> Iterable[RenderableType]:
-    first = sweep.blocks[0]
-    loads = list(dict.fromkeys(load_words(block.results[0]) for block in sweep.blocks))
+    first = sweep.compared_trials[0]
+    loads = list(dict.fromkeys(load_words(compared.results[0]) for compared in sweep.compared_trials))
     yield heading(f"{sweep.experiment}: {loads[0]}" + (", and other loads" if len(loads) > 1 else ""))
-    at = f"At {point_words(first.point)}: " if len(set(map(block_words, sweep.blocks))) > 1 else ""
-    yield Paragraph(f"{at}{block_words(first)}")
+    at = f"At {point_words(first.point)}: " if len(set(map(compared_words, sweep.compared_trials))) > 1 else ""
+    yield Paragraph(f"{at}{compared_words(first)}")
     yield Text("")
     yield sweep.table() if first.point else figure_table(first)
-    effect_tables, effect_notes = effects_parts(effects_of_blocks(sweep.blocks))
-    for table in (*effect_tables, *(table for block in sweep.blocks for table in further_tables(block))):
+    effect_tables, effect_notes = effects_parts(effects_of_compared(sweep.compared_trials))
+    for table in (*effect_tables, *(table for compared in sweep.compared_trials for table in further_tables(compared))):
         yield Text("")
         yield table
-    notes = [*effect_notes, *table_notes(sweep.blocks)]
-    remarked = [remark.bullet() for block in sweep.blocks for remark in remarks(block)]
+    notes = [*effect_notes, *table_notes(sweep.compared_trials)]
+    remarked = [remark.bullet() for compared in sweep.compared_trials for remark in remarks(compared)]
     if notes or remarked:
         yield Text("")
     for note in notes:

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from tidegauge.comparison import within
-from tidegauge.comparison.blocks import Block, sort_into_blocks
+from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
 from tidegauge.model.trial import LoadResult, point_words
 from tidegauge.numbers import count, rounded
 from tidegauge.plain import plain_value
@@ -67,7 +67,7 @@ def _abort_rulings(run: StoredRun) -> tuple[Ruling, ...]:
 
 def questions_asked(run: StoredRun) -> list[Asked]:
     """The tables of a run, and what its experiments found."""
-    tables = sort_into_blocks(run.results)
+    tables = sort_compared_trials(run.results)
     several = [table.experiment for table in tables]
     questions = []
     for table in tables:
@@ -79,7 +79,7 @@ def questions_asked(run: StoredRun) -> list[Asked]:
     return questions
 
 
-def _where_measured(table: Block, by_load: bool) -> str:
+def _where_measured(table: ComparedTrials, by_load: bool) -> str:
     """Where a table was measured: its experiment, with load and point of the sweep where it has several."""
     rate, point = table.results[0].offered_msgs_per_s, point_words(table.results[0].spec.point)
     load = f"{count(rate)} msg/s" if by_load and rate is not None else ""

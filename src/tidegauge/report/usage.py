@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from tidegauge.comparison.blocks import sort_into_blocks
+from tidegauge.comparison.compared_trials import sort_compared_trials
 from tidegauge.model.ceilings import SYNC_SMALL_BYTES, DiskCeiling, RunCeilings
 from tidegauge.model.disturbance import taken_words
 from tidegauge.model.trial import MeasuredResult, point_words
@@ -142,9 +142,9 @@ def rows(run: StoredRun) -> list[Used]:
     """Results that tables show: of repeated trials the one with the middle rate, of a search its confirmation."""
     every = {row.result.spec.trial_id: row for row in results_used(run)}
     table_rows = []
-    for block in sort_into_blocks(run.results):
-        for system in block.systems:
-            by_rate = sorted(block.usable(system), key=lambda result: result.msgs_per_s)
+    for compared in sort_compared_trials(run.results):
+        for system in compared.systems:
+            by_rate = sorted(compared.usable(system), key=lambda result: result.msgs_per_s)
             if by_rate:
                 table_rows.append(every.pop(by_rate[(len(by_rate) - 1) // 2].spec.trial_id))
     table_rows += [row for row in every.values() if row.result.spec.exploratory]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import floor, log10
 
 from tidegauge.comparison import within
-from tidegauge.comparison.blocks import Block
+from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.comparison.within import Ratio
 from tidegauge.durability import levels_found
 from tidegauge.model.finding import Finding
@@ -23,7 +23,7 @@ from tidegauge.plain import grouped
 from tidegauge.report import compare, contests, fairness, levels
 from tidegauge.report.compare import Estimate, estimate, estimate_of
 from tidegauge.report.distributions import Within
-from tidegauge.report.effects import effects_of_blocks, effects_sentence
+from tidegauge.report.effects import effects_of_compared, effects_sentence
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.tables import in_order, short_point
 from tidegauge.statistics.figures import FIGURES, FindingFigure, Shown, figures_found
@@ -44,13 +44,13 @@ POINTS_APART_MIN = 3
 class ExperimentVerdict:
     """One experiment's answer: a complete sentence with its uncertainty, which names systems as `SystemNames` does.
 
-    `blocks`: the tables that it is of, by their order; () where all trials were steps towards a finding.
+    `compared_trials`: the tables that it is of, by their order; () where all trials were steps towards a finding.
     `each`: what was found at each point of a sweep, a sentence each, where `sentence` is over all of them.
     """
 
     experiment: str
     sentence: str
-    blocks: tuple[Block, ...] = ()
+    compared_trials: tuple[ComparedTrials, ...] = ()
     each: tuple[str, ...] = ()
 
 
@@ -62,17 +62,19 @@ def verdicts(facts: RunFacts) -> list[ExperimentVerdict]:
     answered = [
         replace(
             _verdict_on_findings(findings, facts),
-            blocks=tuple(block for sweep in facts.tables if sweep.experiment == name for block in sweep.blocks),
+            compared_trials=tuple(
+                compared for sweep in facts.tables if sweep.experiment == name for compared in sweep.compared_trials
+            ),
         )
         for name, findings in facts.findings.items()
     ]
     by_trials = [
         ExperimentVerdict(
             sweep.experiment,
-            _sentence_of_block(sweep.blocks[0], facts)
-            if len(sweep.blocks) == 1
-            else _sentence_of_sweep(sweep.blocks, facts),
-            sweep.blocks,
+            _sentence_of_compared(sweep.compared_trials[0], facts)
+            if len(sweep.compared_trials) == 1
+            else _sentence_of_sweep(sweep.compared_trials, facts),
+            sweep.compared_trials,
         )
         for sweep in facts.tables
         if sweep.experiment not in facts.findings
@@ -85,12 +87,14 @@ def _verdicts_on_variants(facts: RunFacts) -> list[ExperimentVerdict]:
     """A verdict for each experiment of a run that compares variants: how these stand against the first of them."""
     experiment_verdicts = []
     for name in dict.fromkeys(spec.experiment for spec in facts.run.specs):
-        compared = contests.leading_contests(facts.variant_contests, name)
-        blocks = tuple(block for table in facts.tables if table.experiment == name for block in table.blocks)
-        if compared:
-            each = tuple(contests.experiment_sentence([contest]) for contest in compared) if len(compared) > 1 else ()
-            sentence = f"{facts.mark}{contests.experiment_sentence(compared[:VARIANTS_SENTENCES_MAX])}"
-            experiment_verdicts.append(ExperimentVerdict(name, sentence, blocks, each))
+        leading = contests.leading_contests(facts.variant_contests, name)
+        all_compared = tuple(
+            leading for table in facts.tables if table.experiment == name for leading in table.compared_trials
+        )
+        if leading:
+            each = tuple(contests.experiment_sentence([contest]) for contest in leading) if len(leading) > 1 else ()
+            sentence = f"{facts.mark}{contests.experiment_sentence(leading[:VARIANTS_SENTENCES_MAX])}"
+            experiment_verdicts.append(ExperimentVerdict(name, sentence, all_compared, each))
     return experiment_verdicts
 
 
@@ -159,48 +163,52 @@ def _three_digits(value: float) -> float:
     return round(value, 2 - floor(log10(abs(value)))) if value else 0.0
 
 
-def _sentence_of_block(block: Block, facts: RunFacts) -> str:
-    question = _trial_question(block)
-    ratios = [ratio for ratio in within.block_ratios(block, facts.run.terms.allowed) if ratio.figure == question.figure]
-    trials = {result.spec.trial_id for result in block.results}
+def _sentence_of_compared(compared: ComparedTrials, facts: RunFacts) -> str:
+    question = _trial_question(compared)
+    ratios = [
+        ratio
+        for ratio in within.ratios_of_compared(compared, facts.run.terms.allowed)
+        if ratio.figure == question.figure
+    ]
+    trials = {result.spec.trial_id for result in compared.results}
     sayings = [spread for spread in facts.within if spread.trial_id in trials and spread.figure == question.figure]
-    without = facts.missing_words(block.experiment, block.systems, point_words(block.point))
-    reasons = [_objection_to_block(block, facts), without, _damage_words(block.results, facts)]
+    without = facts.missing_words(compared.experiment, compared.systems, point_words(compared.point))
+    reasons = [_objection_to_compared(compared, facts), without, _damage_words(compared.results, facts)]
     return _question_sentence(question, ratios, sayings, [*filter(None, reasons)], facts)
 
 
-def _trial_question(block: Block, points: Sequence[Block] = ()) -> _Question:
+def _trial_question(compared: ComparedTrials, points: Sequence[ComparedTrials] = ()) -> _Question:
     """What is asked of one table; of a sweep of `points` the same figure at all of them."""
-    first = block.results[0]
-    load = block.loads[0].spec if block.loads else None
-    if load is None or block.closed_loop:
+    first = compared.results[0]
+    load = compared.loads[0].spec if compared.loads else None
+    if load is None or compared.closed_loop:
         verb = "took" if load else "read"
-        sides = _sides_of_block(block, FIGURES["msgs_per_s"].value_in)
-        return _Question("as fast as it goes, ", verb, "rate", "msg/s", True, sides, point_words(block.point))
+        sides = _sides_of_compared(compared, FIGURES["msgs_per_s"].value_in)
+        return _Question("as fast as it goes, ", verb, "rate", "msg/s", True, sides, point_words(compared.point))
     # The highest percentile that all have samples enough for.
     candidates = [FIGURES[f"response_ms_{name}"] for name in ("p99", "p50", "max")]
-    tables = points or [block]
+    tables = points or [compared]
     results = [result for table in tables for system in table.systems for result in table.usable(system)]
     figure = next((figure for figure in candidates if results and all(map(figure.value_in, results))), candidates[0])
     rate = "the scheduled rates" if load.schedule else f"{about(first.offered_msgs_per_s or 0.0)} msg/s"
     faults = f" with {plural(len(load.faults), 'fault')}" if load.faults else ""
     lead = f"at {rate}{faults} the {figure.title} was "
     return _Question(
-        lead, "", figure.title, "ms", False, _sides_of_block(block, figure.value_in), point_words(block.point)
+        lead, "", figure.title, "ms", False, _sides_of_compared(compared, figure.value_in), point_words(compared.point)
     )
 
 
-def _sides_of_block(block: Block, figure: Callable[[MeasuredResult], float | None]) -> tuple[_Side, ...]:
+def _sides_of_compared(compared: ComparedTrials, figure: Callable[[MeasuredResult], float | None]) -> tuple[_Side, ...]:
     sides = []
-    for system in block.systems:
-        results = block.usable(system)
+    for system in compared.systems:
+        results = compared.usable(system)
         middle = estimate_of(figure, results)
         if middle is None:
             continue
         doubtful = any(result.validity is Validity.DOUBTFUL for result in results)
         slow = [result for result in results if result.is_warned_of(ReasonKind.NOT_KEPT_UP)]
         marks = (*([("DOUBTFUL", "")] if doubtful else []), *([_shortfall_mark(slow)] if slow else []))
-        sides.append(_Side(system, middle, len(block.of(system)), marks))
+        sides.append(_Side(system, middle, len(compared.of_system(system)), marks))
     return tuple(sides)
 
 
@@ -209,12 +217,12 @@ def _shortfall_mark(slow: Sequence[MeasuredResult]) -> tuple[str, str]:
     return "did not keep up", f"{about(worst.msgs_per_s)} msg/s"
 
 
-def _objection_to_block(block: Block, facts: RunFacts) -> str:
+def _objection_to_compared(compared: ComparedTrials, facts: RunFacts) -> str:
     """Why systems are missing from the comparison."""
-    bad = [system for system in block.systems if not block.usable(system)]
+    bad = [system for system in compared.systems if not compared.usable(system)]
     if bad:
         return f"no VALID trial of {facts.names.listed(bad)}"
-    if compare.is_across_levels(block, facts.run.terms.allowed):
+    if compare.is_across_levels(compared, facts.run.terms.allowed):
         return "don't compare these: the durability levels DIFFER or are unknown"
     return ""
 
@@ -395,40 +403,40 @@ def _comparison_words(ratio: Ratio, facts: RunFacts, *, first: bool) -> str:
     return f"{facts.names.name_of(ratio.system, at)}'s is {compare.times(ratio.comparison)}{base}: {verdict}"
 
 
-def _sentence_of_sweep(points: Sequence[Block], facts: RunFacts) -> str:
+def _sentence_of_sweep(points: Sequence[ComparedTrials], facts: RunFacts) -> str:
     """Each system from its lowest to its highest figure, then how often it was better or worse."""
-    each = [(block, _trial_question(block, points)) for block in points]
+    each = [(leading, _trial_question(leading, points)) for leading in points]
     question = each[0][1]
     figures = grouped(
-        (side.system, (side.known.value, point_words(block.point))) for block, asked in each for side in asked.sides
+        (side.system, (side.known.value, point_words(leading.point))) for leading, asked in each for side in asked.sides
     )
     ratios = [
         ratio
-        for block, asked in each
-        for ratio in within.block_ratios(block, facts.run.terms.allowed)
+        for leading, asked in each
+        for ratio in within.ratios_of_compared(leading, facts.run.terms.allowed)
         if ratio.figure == asked.figure
     ]
-    damage = _damage_words([result for block in points for result in block.results], facts)
-    once = all(len(block.of(system)) == 1 for block in points for system in block.systems)
+    damage = _damage_words([result for leading in points for result in leading.results], facts)
+    once = all(len(leading.of_system(system)) == 1 for leading in points for system in leading.systems)
     sure = _over_points(ratios, len(points), facts, once=once)
-    if len({system for block in points for system in block.systems}) == 1:
-        compared = contests.leading_contests(facts.sweep_contests, points[0].experiment)
-        sure = contests.points_clause(compared) or sure
+    if len({system for leading in points for system in leading.systems}) == 1:
+        leading = contests.leading_contests(facts.sweep_contests, points[0].experiment)
+        sure = contests.points_clause(leading) or sure
     over = f"{question.figure} over {plural(len(points), 'point')}"
-    moved = [f"{facts.names.name_of(sweep.system)}: {effects_sentence(sweep)}" for sweep in effects_of_blocks(points)]
+    moved = [f"{facts.names.name_of(sweep.system)}: {effects_sentence(sweep)}" for sweep in effects_of_compared(points)]
     ranges = f"{over}: {_range_words(figures, question, facts, len(each))}"
     parts = [ranges, *moved, sure, *_doubts_over(each, facts), damage]
     return _as_sentence("; ".join(filter(None, parts)), facts)
 
 
-def _doubts_over(each: Sequence[tuple[Block, _Question]], facts: RunFacts) -> list[str]:
+def _doubts_over(each: Sequence[tuple[ComparedTrials, _Question]], facts: RunFacts) -> list[str]:
     """At how many points of a sweep something speaks against the figures, or a system has none."""
     doubts: Counter[str] = Counter()
-    for block, asked in each:
-        if compare.is_across_levels(block, facts.run.terms.allowed):
+    for compared, asked in each:
+        if compare.is_across_levels(compared, facts.run.terms.allowed):
             doubts["durability levels that DIFFER or are unknown"] += 1
         sides = {side.system: side for side in asked.sides}
-        for system in sorted({*block.systems, *facts.planned(block.experiment, point_words(block.point))}):
+        for system in sorted({*compared.systems, *facts.planned(compared.experiment, point_words(compared.point))}):
             name = facts.names.name_of(system)
             if system not in sides:
                 doubts[f"no usable figure of {name}"] += 1

@@ -13,13 +13,13 @@ from report_samples import KAFKA
 from rich.console import Console
 
 from tidegauge import store
-from tidegauge.comparison.blocks import sort_into_blocks
+from tidegauge.comparison.compared_trials import sort_compared_trials
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.report.effects import (
     SweepEffects,
     effects_notes,
-    effects_of_blocks,
+    effects_of_compared,
     effects_of_findings,
     effects_sentence,
     effects_table,
@@ -43,7 +43,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
 
 @pytest.fixture(scope="module")
 def sweep(run: StoredRun) -> SweepEffects:
-    (only,) = effects_of_blocks(sort_into_blocks(run.results))
+    (only,) = effects_of_compared(sort_compared_trials(run.results))
     return only
 
 
@@ -116,14 +116,14 @@ def test_an_invalid_trial_counts_for_nothing(run: StoredRun) -> None:
     first, *others = run.results
     assert isinstance(first, LoadResult)
     wild = replace(first, validity=Validity.INVALID, response=replace(first.response, p99_ms=1e6))
-    (spoilt,) = effects_of_blocks(sort_into_blocks([wild, *others]))
+    (spoilt,) = effects_of_compared(sort_compared_trials([wild, *others]))
     assert spoilt.effects.points == len(DESIGN_POINTS), "its other block stands for the point"
     assert [effect.axis for effect in spoilt.effects.shown] == ["partitions", "systems.kafka.producer.linger.ms"]
 
 
 def test_a_sweep_of_all_combinations_has_no_such_table(tmp_path: Path) -> None:
     run = store.load_run(sweep_of_three(tmp_path))
-    assert effects_of_blocks(sort_into_blocks(run.results)) == []
+    assert effects_of_compared(sort_compared_trials(run.results)) == []
     assert "95% interval" not in text_of(run)
     assert planned_design_words([{"n": "1"}, {"n": "2"}]) == "2 points of the sweep"
 
@@ -146,7 +146,7 @@ def test_sustainable_rates_that_were_found_have_effects_too() -> None:
 
 def test_without_repeats_it_is_said_that_effects_may_hide(run: StoredRun) -> None:
     once = [result for result in run.results if result.spec.block == 0]
-    (sweep,) = effects_of_blocks(sort_into_blocks(once))
+    (sweep,) = effects_of_compared(sort_compared_trials(once))
     said = " ".join(effects_notes(sweep))
     assert "Without repeats several effects of one size hide each other" in said
 

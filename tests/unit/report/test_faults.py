@@ -12,7 +12,7 @@ from report_samples import KAFKA, PULSAR, sample_run
 from run_samples import result, spec
 
 from tidegauge import store
-from tidegauge.comparison.blocks import Block, sort_into_blocks
+from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
 from tidegauge.model.trial import LoadResult
 from tidegauge.plain import plain_value, typed_value
 from tidegauge.report.findings import NOTE, fault_notes, faults_table, planned_faults
@@ -24,14 +24,14 @@ from tidegauge.report.plots.timeline import MAIN, timelines
 from tidegauge.statistics.classify import Evidence, judge_evidence
 
 
-def shown(block: Block) -> list[str]:
+def shown(block: ComparedTrials) -> list[str]:
     table = faults_table(block)
     assert table is not None
     return [" ".join(line.split()) for lines in table.lines(200) for line in lines]
 
 
 def test_each_fault_has_a_row_with_what_it_did() -> None:
-    block = Block(
+    block = ComparedTrials(
         "latency", (faulted(KAFKA, 1, PAUSED), faulted(PULSAR, 2, replace(PAUSED, normal_after_s=None, nodes=(3,))))
     )
     text = " ".join(shown(block))
@@ -42,21 +42,23 @@ def test_each_fault_has_a_row_with_what_it_did() -> None:
 
 def test_of_repeated_trials_the_median_is_reported_and_never_seen_is_longest() -> None:
     gaps = [replace(PAUSED, publish_gap_s=gap, normal_after_s=after) for gap, after in ((1, 2.0), (9, None), (3, None))]
-    text = " ".join(shown(Block("latency", tuple(faulted(KAFKA, place, one) for place, one in enumerate(gaps)))))
+    text = " ".join(
+        shown(ComparedTrials("latency", tuple(faulted(KAFKA, place, one) for place, one in enumerate(gaps))))
+    )
     assert " 3.0 2.0 " in text
     assert "not seen" in text
 
 
 def test_a_loss_that_nobody_can_assign_is_a_question_mark() -> None:
     unknown = replace(PAUSED, lost=None)
-    block = Block("latency", (faulted(KAFKA, 1, unknown, replace(unknown, fault=KILL)),))
+    block = ComparedTrials("latency", (faulted(KAFKA, 1, unknown, replace(unknown, fault=KILL)),))
     assert any(" ? " in line for line in shown(block))
     assert "which of several faults" in fault_notes(block)[2]
 
 
 def test_a_loss_that_nobody_can_assign_is_not_hidden_by_trials_without_one() -> None:
     found = (replace(PAUSED, lost=0), replace(PAUSED, lost=None))
-    block = Block("latency", tuple(faulted(KAFKA, place, one) for place, one in enumerate(found)))
+    block = ComparedTrials("latency", tuple(faulted(KAFKA, place, one) for place, one in enumerate(found)))
     assert any(" ? " in line for line in shown(block))
 
 
@@ -65,11 +67,11 @@ def test_a_loss_that_nobody_could_look_for_is_not_none() -> None:
     (sub,) = one.subscriptions
     for behind, row in ((0, "0 0 5 1"), (7, "0 - 5 1")):
         left = replace(one, subscriptions=(replace(sub, backlog=behind),))
-        assert any(line.endswith(row) for line in shown(Block("latency", (left,))))
+        assert any(line.endswith(row) for line in shown(ComparedTrials("latency", (left,))))
 
 
 def test_without_faults_nothing_is_said() -> None:
-    block = Block("latency", (result(spec(KAFKA, "latency", 1, 0), 1.0),))
+    block = ComparedTrials("latency", (result(spec(KAFKA, "latency", 1, 0), 1.0),))
     assert faults_table(block) is None
     assert fault_notes(block) == []
     assert planned_faults([result.spec for result in block.results]) == []
@@ -85,8 +87,8 @@ def test_plans_and_loads_name_them() -> None:
 
 
 def test_trials_with_other_faults_are_not_compared() -> None:
-    assert len(sort_into_blocks([faulted(KAFKA, 1, PAUSED), faulted(PULSAR, 2, PAUSED)])) == 1
-    assert len(sort_into_blocks([faulted(KAFKA, 1, PAUSED), faulted(PULSAR, 2)])) == 2
+    assert len(sort_compared_trials([faulted(KAFKA, 1, PAUSED), faulted(PULSAR, 2, PAUSED)])) == 1
+    assert len(sort_compared_trials([faulted(KAFKA, 1, PAUSED), faulted(PULSAR, 2)])) == 2
 
 
 def test_results_are_read_back_as_they_were_written() -> None:
@@ -97,8 +99,8 @@ def test_results_are_read_back_as_they_were_written() -> None:
 def test_plots_mark_them(tmp_path: Path) -> None:
     run = store.load_run(sample_run(tmp_path))
     details = store.details_of(run)
-    block = next(block for block in sort_into_blocks(run.results) if block.experiment == "latency")
-    marked = Block("latency", tuple(replace(result, faults=(PAUSED,)) for result in block.results))
+    block = next(block for block in sort_compared_trials(run.results) if block.experiment == "latency")
+    marked = ComparedTrials("latency", tuple(replace(result, faults=(PAUSED,)) for result in block.results))
     plot = timelines(marked, details, "x", MAIN)[0]
     assert [(span.label, span.begin, span.end) for span in plot.spans if span.inner] == [("pause", 2.01, 3.52)]
     assert plot.description.endswith("Faults: pause from 2.0 to 3.5 s.")
@@ -107,7 +109,7 @@ def test_plots_mark_them(tmp_path: Path) -> None:
     slow = [
         replace(one, faults=(replace(PAUSED, until_s=3.6 + 5 * number),)) for number, one in enumerate(marked.results)
     ]
-    plot = timelines(Block("latency", tuple(slow[:2])), details, "x", MAIN)[0]
+    plot = timelines(ComparedTrials("latency", tuple(slow[:2])), details, "x", MAIN)[0]
     assert [(span.label, span.end) for span in plot.spans if span.inner] == [("pause", 3.6), ("", 8.6)]
     assert plot.description.endswith("Faults: pause from 2.0 to 3.6 s, elsewhere to 8.6 s.")
     assert any("system and fault" in tables for tables in _tables(run, details))

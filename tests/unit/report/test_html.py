@@ -22,7 +22,7 @@ from tidegauge import store
 from tidegauge.cli.main import app
 from tidegauge.cli.options import overrides_of
 from tidegauge.cli.planning import AttestRequest, attest_overrides
-from tidegauge.comparison.blocks import sort_into_blocks
+from tidegauge.comparison.compared_trials import sort_compared_trials
 from tidegauge.config.fields import option_of
 from tidegauge.model.attest import FileSystem
 from tidegauge.model.faults import Fault, FaultKind
@@ -523,7 +523,7 @@ class TestIndex:
         run = store.load_run(sample)
         row = index_row(run, "")
         rows_expected = {
-            (table.experiment, system) for table in sort_into_blocks(run.results) for system in table.systems
+            (table.experiment, system) for table in sort_compared_trials(run.results) for system in table.systems
         }
         shown = {(line["experiment"], line["system"]): line for line in row["figures"]}
         assert rows_expected <= set(shown)

@@ -10,7 +10,7 @@ from report_samples import KAFKA, PULSAR, interrupted_run, sample_run
 from run_samples import encoded, reading, result, second, spec, totals
 
 from tidegauge import store
-from tidegauge.comparison.blocks import Block, sort_into_blocks
+from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import Validity, point_words
 from tidegauge.model.workload import Arrival, LateReaders
@@ -36,8 +36,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
     return loaded(sample_run(tmp_path_factory.mktemp("runs")))
 
 
-def block_of(sample: Loaded, experiment: str) -> Block:
-    return next(block for block in sort_into_blocks(sample[0].results) if block.experiment == experiment)
+def block_of(sample: Loaded, experiment: str) -> ComparedTrials:
+    return next(block for block in sort_compared_trials(sample[0].results) if block.experiment == experiment)
 
 
 def samples_of(*latencies_ms: float) -> bytes:
@@ -76,7 +76,7 @@ class TestPercentiles:
             f"end-to-end/sub-{n}": decode_histogram(samples_of(*[ms] * 1000)) for n, ms in enumerate((3.0, 9.0, 5.0))
         }
         two = {**details, one.spec.trial_id: replace(own, histograms=tags)}
-        (plot,) = percentile_plots(Block("latency", (one,)), two, "01")
+        (plot,) = percentile_plots(ComparedTrials("latency", (one,)), two, "01")
         assert plot.series[0].y[-1] == pytest.approx(9.0, rel=0.002)
 
     def test_at_each_percentile_it_is_whoever_is_slowest_there_and_never_a_late_reader(self, sample: Loaded) -> None:
@@ -88,7 +88,7 @@ class TestPercentiles:
         own = ([3.0] * 1000, [1.0] * 600 + [9.0] * 400, [5000.0] * 1000)
         tags = {f"end-to-end/sub-{number}": decode_histogram(samples_of(*ms)) for number, ms in enumerate(own)}
         changed = {one.spec.trial_id: replace(details[one.spec.trial_id], histograms=tags)}
-        (plot,) = percentile_plots(Block("latency", (one,)), changed, "01")
+        (plot,) = percentile_plots(ComparedTrials("latency", (one,)), changed, "01")
         at = dict(zip(plot.series[0].x, plot.series[0].y, strict=True))
         assert at[50.0] == pytest.approx(3.0, rel=0.002)
         assert at[99.0] == pytest.approx(9.0, rel=0.002)
@@ -100,7 +100,7 @@ class TestPercentiles:
         tags = {"end-to-end/sub-0": decode_histogram(samples_of(*[3.0] * 1000))}
         changed = {result.spec.trial_id: replace(details[result.spec.trial_id], histograms=tags)}
         for subscriptions, plots in ((two[:1], 1), (two, 0)):
-            block = Block("latency", (replace(result, subscriptions=subscriptions),))
+            block = ComparedTrials("latency", (replace(result, subscriptions=subscriptions),))
             assert len(percentile_plots(block, changed, "01")) == plots
 
     def test_invalid_trials_are_left_out_and_named_where_there_are_no_others(self, sample: Loaded) -> None:
@@ -109,7 +109,7 @@ class TestPercentiles:
             replace(result, validity=Validity.INVALID) if result.spec.system == KAFKA else result
             for result in block.results
         )
-        (plot, _) = percentile_plots(Block("latency", bad), sample[1], "01")
+        (plot, _) = percentile_plots(ComparedTrials("latency", bad), sample[1], "01")
         assert [series.label for series in plot.series] == ["INVALID", ""]
 
 
@@ -177,7 +177,7 @@ class TestTimelines:
             for n, acked in enumerate(rates)
         ]
         long = {one.spec.trial_id: replace(sample[1][one.spec.trial_id], seconds=tuple(rows), window_ns=(0, 10**12))}
-        (rate,) = timelines(Block("latency", (one,)), long, "01", MAIN)
+        (rate,) = timelines(ComparedTrials("latency", (one,)), long, "01", MAIN)
         assert "median 100, largest 10,000 msg/s" in rate.description
         assert len(rate.series[0].x) <= 300
         assert rate.reading == "Of each 7 s the least and the largest value."
@@ -187,23 +187,23 @@ class TestTimelines:
         (one, *_) = block_of(sample, "latency").loads
         trial = sample[1][one.spec.trial_id]
         cut = {one.spec.trial_id: replace(trial, seconds=(*trial.seconds[:6], *trial.seconds[10:]))}
-        rate, *_ = timelines(Block("latency", (one,)), cut, "01", MAIN)
+        rate, *_ = timelines(ComparedTrials("latency", (one,)), cut, "01", MAIN)
         assert [x for x, y in zip(rate.series[0].x, rate.series[0].y, strict=True) if y is None] == [4.0]
-        whole, *_ = timelines(Block("latency", (one,)), sample[1], "01", MAIN)
+        whole, *_ = timelines(ComparedTrials("latency", (one,)), sample[1], "01", MAIN)
         assert None not in whole.series[0].y
 
     def test_invalid_trials_are_named_where_their_lines_are(self, sample: Loaded) -> None:
         block = block_of(sample, "latency")
-        first = {system: block.of(system)[0].spec.trial_id for system in block.systems}
+        first = {system: block.of_system(system)[0].spec.trial_id for system in block.systems}
         spoilt = tuple(
             replace(one, validity=Validity.INVALID)
             if one.spec.system == PULSAR or one.spec.trial_id == first[KAFKA]
             else one
             for one in block.results
         )
-        rate, *_ = timelines(Block("latency", spoilt), sample[1], "01", MAIN)
+        rate, *_ = timelines(ComparedTrials("latency", spoilt), sample[1], "01", MAIN)
         assert rate.reading == f"One line for each trial. INVALID: {KAFKA} (trial 1), {PULSAR}."
-        percentiles, _ = percentile_plots(Block("latency", spoilt), sample[1], "01")
+        percentiles, _ = percentile_plots(ComparedTrials("latency", spoilt), sample[1], "01")
         assert percentiles.reading == f"Of each system all trials merged that are not INVALID. INVALID: {PULSAR}."
 
     def test_a_day_takes_no_more_rows_than_an_hour_and_keeps_its_peaks_and_dips(self) -> None:
@@ -229,15 +229,15 @@ class TestBars:
             replace(one, spec=replace(one.spec, workload=replace(one.spec.workload, arrival=Arrival.CLOSED_LOOP)))
             for one in made
         ]
-        (plot,) = throughput_bars(Block("peak", tuple(looped)), "01")
+        (plot,) = throughput_bars(ComparedTrials("peak", tuple(looped)), "01")
         (bar,) = plot.series
         assert bar.y[0] == pytest.approx(123_456.7 * (1.2 * 0.9) ** (1 / 3))
         assert bar.low[0] < 0.9 * 123_456.7 < 1.2 * 123_456.7 < bar.high[0]  # of three trials little is sure
-        (few,) = throughput_bars(Block("peak", tuple(looped[:2])), "01")[0].series
+        (few,) = throughput_bars(ComparedTrials("peak", tuple(looped[:2])), "01")[0].series
         assert (few.low[0], few.high[0]) == pytest.approx((123_456.7, 1.2 * 123_456.7))
 
     def test_at_a_fixed_rate_there_are_none(self) -> None:
-        assert throughput_bars(Block("latency", (result(),)), "01") == []
+        assert throughput_bars(ComparedTrials("latency", (result(),)), "01") == []
 
     def test_a_goal_has_its_own_plot_with_the_bracket(self) -> None:
         goals = [
@@ -318,9 +318,9 @@ class TestBars:
             replace(one, spec=replace(one.spec, workload=replace(one.spec.workload, arrival=Arrival.CLOSED_LOOP)))
             for one in made
         ]
-        (plot,) = throughput_bars(Block("peak", tuple(looped)), "01")
+        (plot,) = throughput_bars(ComparedTrials("peak", tuple(looped)), "01")
         assert [series.y for series in plot.series] == [(9.0,), (0.0,)]
-        assert throughput_bars(Block("peak", tuple(looped[1:])), "01") == []
+        assert throughput_bars(ComparedTrials("peak", tuple(looped[1:])), "01") == []
 
 
 BOTH = SystemNames((KAFKA, PULSAR))

@@ -9,7 +9,7 @@ import pytest
 from report_samples import KAFKA, PULSAR
 from run_samples import result, spec
 
-from tidegauge.comparison.blocks import Block, sort_into_blocks
+from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.workload import LateReaders
 from tidegauge.report.compare import estimate
@@ -37,7 +37,7 @@ class TestSweep:
     )
 
     def plots(self, results: tuple[LoadResult, ...]) -> dict[str, Plot]:
-        (table,) = swept_tables(sort_into_blocks(results))
+        (table,) = swept_tables(sort_compared_trials(results))
         return {plot.plot_id: plot for plot in sweep_plots(table, "01")}
 
     def test_values_stand_in_order_and_each_point_of_other_axes_has_its_plot(self) -> None:
@@ -116,7 +116,7 @@ class TestSweep:
         assert (plot.x.label, plot.title) == ("linger.ms", "Response p99 by linger.ms")
 
     def test_one_point_is_no_sweep(self) -> None:
-        (table,) = swept_tables(sort_into_blocks((at(KAFKA, 1.0, partitions="1"),)))
+        (table,) = swept_tables(sort_compared_trials((at(KAFKA, 1.0, partitions="1"),)))
         assert sweep_plots(table, "01") == []
         assert longest_axis([{}]) is None
 
@@ -166,7 +166,7 @@ class TestChase:
     def test_it_is_aligned_where_late_readers_begin(self) -> None:
         one, other = self.trial(KAFKA), self.trial(PULSAR)
         details = {one.spec.trial_id: self.details(one, 4), other.spec.trial_id: self.details(other, 6)}
-        backlog, reading, *_ = chase_plots(Block("catch-up", (one, other)), details, "01")
+        backlog, reading, *_ = chase_plots(ComparedTrials("catch-up", (one, other)), details, "01")
         assert [series.x[0] for series in backlog.series] == [-3.0, -5.0], "at the end of the first second"
         assert [dict(zip(series.x, series.y, strict=True))[0.5] for series in reading.series] == [300.0, 300.0]
         (begin,) = backlog.spans
@@ -175,7 +175,7 @@ class TestChase:
     def test_a_single_trial_shows_its_phases(self) -> None:
         one = self.trial(KAFKA)
         backlog, _, _, response, _ = chase_plots(
-            Block("catch-up", (one,)), {one.spec.trial_id: self.details(one, 4)}, "01"
+            ComparedTrials("catch-up", (one,)), {one.spec.trial_id: self.details(one, 4)}, "01"
         )
         assert response.description.endswith(f"{KAFKA}: largest 5.00, at the end 5.00 ms."), "ms have their fractions"
         assert [(span.label, span.begin) for span in backlog.spans] == [
@@ -189,5 +189,5 @@ class TestChase:
         known = self.details(one, 4)
         cut = replace(known, seconds=known.seconds[:3])
         assert began_ns(cut) is None
-        assert chase_plots(Block("catch-up", (one,)), {one.spec.trial_id: cut}, "01") == []
-        assert chase_plots(Block("latency", (result(),)), {}, "01") == []
+        assert chase_plots(ComparedTrials("catch-up", (one,)), {one.spec.trial_id: cut}, "01") == []
+        assert chase_plots(ComparedTrials("latency", (result(),)), {}, "01") == []

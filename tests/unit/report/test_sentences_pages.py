@@ -52,11 +52,11 @@ from variant_samples import run_of as run_of_results
 
 from tidegauge.campaign.read.published import measured_of
 from tidegauge.comparison.across import RunComparison, compare_runs, examined_together
-from tidegauge.comparison.blocks import Block
+from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.comparison.contests import contests_of_run
 from tidegauge.comparison.differences import Difference, DisclosedRun, others_words
 from tidegauge.comparison.history import history_of_runs
-from tidegauge.comparison.within import block_ratios
+from tidegauge.comparison.within import ratios_of_compared
 from tidegauge.errors import UserError
 from tidegauge.model.attest import AttestVerdict as CutVerdict
 from tidegauge.model.attest import Means
@@ -112,7 +112,7 @@ MODULES = (
         f"report/{name}.py"
         for name in ("across", "compare", "effects", "published", "provenance", "markdown", "junit", "envelopes")
     ),
-    *(f"comparison/{name}.py" for name in ("across", "blocks", "differences", "within")),
+    *(f"comparison/{name}.py" for name in ("across", "compared_trials", "differences", "within")),
     *("report/contests.py", "report/plots/contests.py", "comparison/contests.py"),
 )
 NO_SENTENCES = (
@@ -386,7 +386,7 @@ CLAIMS = [
 
 def _percentiles(change: Callable[[LoadResult], LoadResult] = lambda one: one) -> list[str]:
     block, details = block_of("three-blocks", "latency")
-    changed = Block("latency", tuple(change(one) for one in block.loads))
+    changed = ComparedTrials("latency", tuple(change(one) for one in block.loads))
     return [*plotted(percentile_plots(changed, details, "x"))]
 
 
@@ -395,7 +395,7 @@ _POINTS = [{"partitions": str(n), "batch": str(m)} for n in range(1, 13) for m i
 
 def _peaks(change: Callable[[LoadResult], LoadResult] = lambda one: one) -> list[str]:
     block, _ = block_of("three-blocks", "peak")
-    return [*plotted(throughput_bars(Block("peak", tuple(change(one) for one in block.loads)), "x"))]
+    return [*plotted(throughput_bars(ComparedTrials("peak", tuple(change(one) for one in block.loads)), "x"))]
 
 
 def _two_subscriptions() -> list[str]:
@@ -407,7 +407,7 @@ def _two_subscriptions() -> list[str]:
     (tag,) = [tag for tag in known.histograms if tag.startswith("end-to-end")]
     times = {**known.histograms, "end-to-end/sub-1": known.histograms[tag]}
     changed = {**details, load.spec.trial_id: replace(known, histograms=times)}
-    return [*plotted(percentile_plots(Block("latency", (both,)), changed, "x"))]
+    return [*plotted(percentile_plots(ComparedTrials("latency", (both,)), changed, "x"))]
 
 
 def _late_readers_alone() -> list[str]:
@@ -473,7 +473,7 @@ def _drawn(name: str, change: Callable[[Any], Any], charts: Any = MAIN) -> list[
 
 def _many_repeats() -> list[str]:
     block, details = block_of("one-system", "latency")
-    return [*plotted(timelines(Block("latency", block.results * 7), details, "x", MAIN))]
+    return [*plotted(timelines(ComparedTrials("latency", block.results * 7), details, "x", MAIN))]
 
 
 def _cut_off() -> list[str]:
@@ -852,7 +852,7 @@ def _differing(*kinds: str, later: Sequence[LoadResult] = ()) -> list[str]:
 
 def _within(kafka: Sequence[LoadResult], pulsar: Sequence[LoadResult]) -> list[str]:
     """What is said of two systems of one run."""
-    return [compare.sentence(ratio) for ratio in block_ratios(Block("latency", (*kafka, *pulsar)))]
+    return [compare.sentence(ratio) for ratio in ratios_of_compared(ComparedTrials("latency", (*kafka, *pulsar)))]
 
 
 def _pulsar(*blocks: int, **changes: Any) -> list[LoadResult]:
@@ -877,8 +877,8 @@ def _ruled(above: Sequence[float], below: Sequence[float], steps: float = 0.0) -
 
 def _objected(**changes: Any) -> list[str]:
     """Why two systems of one table are not compared; without a reason the comparison itself."""
-    block = Block("latency", (*_kafka(1.0), *_pulsar(0, **changes)))
-    return [compare.objection(block) or compare.sentence(block_ratios(block)[0])]
+    block = ComparedTrials("latency", (*_kafka(1.0), *_pulsar(0, **changes)))
+    return [compare.objection(block) or compare.sentence(ratios_of_compared(block)[0])]
 
 
 def _terminal(keep: Callable[[Any], bool]) -> list[str]:

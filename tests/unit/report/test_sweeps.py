@@ -12,7 +12,7 @@ from terminal_scenes import run_of
 
 from tidegauge import store
 from tidegauge.comparison import within
-from tidegauge.comparison.blocks import sort_into_blocks
+from tidegauge.comparison.compared_trials import sort_compared_trials
 from tidegauge.durability import levels_equal, levels_found
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
@@ -89,14 +89,14 @@ def test_validity_is_that_of_all_trials_of_a_system() -> None:
     """Of two trials one is INVALID: what the other shows is not all that is to be known, and is said once."""
     good, bad = at(1, partitions="1"), at(2, partitions="1")
     bad = replace(bad, spec=replace(bad.spec, block=1), validity=Validity.INVALID)
-    (one,) = swept_tables(sort_into_blocks([good, bad, at(3, partitions="9"), at(4, partitions="9")]))
+    (one,) = swept_tables(sort_compared_trials([good, bad, at(3, partitions="9"), at(4, partitions="9")]))
     column = one.table().groups[-1].columns[0]
     assert (column.head, column.cells) == ("validity", ("1 of 2 INVALID", "", "", "valid", "", ""))
 
 
 def test_what_is_said_of_a_trial_or_of_some_points_names_the_point() -> None:
     bad = replace(at(1, partitions="1"), reasons=(Reason(ReasonKind.OTHER, "too late"),), validity=Validity.INVALID)
-    blocks = sort_into_blocks([bad, at(2, partitions="9"), at(3, partitions="9")])
+    blocks = sort_compared_trials([bad, at(2, partitions="9"), at(3, partitions="9")])
     assert [remark.text for block in blocks for remark in remarks(block)] == [
         f"{bad.spec.trial_id} (partitions=1) is INVALID: too late"
     ]
@@ -109,7 +109,7 @@ def test_one_table_for_an_experiment_with_all_its_points() -> None:
     results = [at(n, system, partitions=p) for n, (p, system) in enumerate(
         (p, s) for p in ("100", "1") for s in ("pulsar@4.2.4", "kafka@4.3.1")
     )]  # fmt: skip
-    (one,) = swept_tables(sort_into_blocks(results))
+    (one,) = swept_tables(sort_compared_trials(results))
     lines = [line for line in text_of(one.table()).splitlines() if line.strip()]
     assert lines[1].startswith("partitions  system")
     assert [line.split()[:2] for line in lines[2:6]] == [
@@ -122,9 +122,9 @@ def test_one_table_for_an_experiment_with_all_its_points() -> None:
 
 def test_systems_are_compared_within_a_point_only() -> None:
     alone = [at(1, "kafka@4.3.1", partitions="1"), at(2, "pulsar@4.2.4", partitions="100")]
-    assert [ratio for block in sort_into_blocks(alone) for ratio in within.block_ratios(block)] == []
+    assert [ratio for block in sort_compared_trials(alone) for ratio in within.ratios_of_compared(block)] == []
     both = [*alone, at(3, "pulsar@4.2.4", 2.0, partitions="1")]
-    found = [ratio for block in sort_into_blocks(both) for ratio in within.block_ratios(block)]
+    found = [ratio for block in sort_compared_trials(both) for ratio in within.ratios_of_compared(block)]
     assert {tuple(ratio.point.items()) for ratio in found} == {(("partitions", "1"),)}
     assert compare.sentence(found[0]).startswith("latency at partitions=1: pulsar@4.2.4's ")
 
@@ -222,7 +222,7 @@ def test_a_run_is_reported_by_its_points(tmp_path: Path) -> None:
 
 def test_a_percentile_that_only_some_points_have_samples_for_has_a_column_at_all() -> None:
     few = replace(at(1, partitions="1"), response=latency(count=20_000))
-    (one,) = swept_tables(sort_into_blocks([few, at(2, partitions="2")]))
+    (one,) = swept_tables(sort_compared_trials([few, at(2, partitions="2")]))
     (column,) = [column for group in one.table().groups for column in group.columns if column.head == "p99.99"]
     assert column.cells == ("-", "31.5")
 

@@ -12,7 +12,7 @@ from run_samples import latency, result, spec, totals
 from shown_runs import pair, peak, rendered, repeated, stored
 
 from tidegauge import store
-from tidegauge.comparison.blocks import Block
+from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.model.disturbance import HostAccount
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
@@ -364,6 +364,6 @@ def test_lists_fit_too(tmp_path: Path) -> None:
 
 
 def test_messages_without_an_outcome_are_among_the_failed_ones() -> None:
-    table = figure_table(Block("latency", (result(failed=3, unresolved=4),)))
+    table = figure_table(ComparedTrials("latency", (result(failed=3, unresolved=4),)))
     columns = {column.head: column.cells for group in table.groups for column in group.columns}
     assert columns["failed"] == ("7",)

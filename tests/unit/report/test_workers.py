@@ -12,7 +12,7 @@ from shown_runs import rendered, stored
 from worker_samples import several, worker_result
 
 from tidegauge import store
-from tidegauge.comparison.blocks import Block
+from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.report.html.page import report_page
 from tidegauge.report.markdown import run_markdown
 from tidegauge.report.schemas import json_schemas
@@ -36,8 +36,8 @@ kafka@4.3.1 3            4.20  0.05              0    1.4
 NOTE = "kafka@4.3.1: the 3 load generators began within 3 ms of each other and ended within 1.4 ms."
 
 
-def block(*results: object) -> Block:
-    return Block("latency", results)  # type: ignore[arg-type]
+def block(*results: object) -> ComparedTrials:
+    return ComparedTrials("latency", results)  # type: ignore[arg-type]
 
 
 def test_a_row_for_each(tmp_path: Path) -> None:

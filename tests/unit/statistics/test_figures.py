@@ -15,7 +15,7 @@ from run_samples import latency, result, spec, totals
 from tidegauge import store
 from tidegauge.cli.main import run_command
 from tidegauge.comparison import within
-from tidegauge.comparison.blocks import Block, sort_into_blocks
+from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import Latency, LoadResult, ReadResult, SubscriptionResult
 from tidegauge.model.workload import LateReaders
@@ -146,7 +146,7 @@ def test_an_entry_stands_only_where_it_says(monkeypatch: pytest.MonkeyPatch, run
     assert PAUSES.title in run_junit(run).decode()
     assert PAUSES.title not in run_markdown(run).partition("### Thresholds")[0]
     assert "pauses, s" not in text_of(run_report(run))
-    assert [ratio.name for ratio in within.block_ratios(sort_into_blocks(run.results)[0])] == [
+    assert [ratio.name for ratio in within.ratios_of_compared(sort_compared_trials(run.results)[0])] == [
         "response_ms_p99",
         "end_to_end_ms_p99",
     ]
@@ -207,7 +207,7 @@ def test_worst_is_not_known_where_a_subscription_has_too_few_samples() -> None:
 def test_worst_is_the_same_everywhere(runs: Path) -> None:
     one = three_readers()
     run = stored(runs, one)
-    (block,) = sort_into_blocks(run.results)
+    (block,) = sort_compared_trials(run.results)
     (ends,) = [group for group in figure_table(block).groups if group.head == "end-to-end, ms"]
     assert [(column.head, column.cells) for column in ends.columns] == [("p50", ("5.00",)), ("p99", ("25.0",))]
     assert PUBLISHED["end-to-end-p99"].value_in_trial(one) == 25.0
@@ -220,11 +220,11 @@ def test_worst_is_the_same_everywhere(runs: Path) -> None:
 
 def test_loss_that_cannot_be_known_is_no_zero_in_the_table_either() -> None:
     (one,) = result().subscriptions
-    block = Block("latency", (result(subscriptions=(replace(one, backlog=5),)),))
+    block = ComparedTrials("latency", (result(subscriptions=(replace(one, backlog=5),)),))
     (lost,) = [column for group in figure_table(block).groups for column in group.columns if column.head == "lost"]
     assert lost.cells == ("-",)
     assert any("Whether messages were lost is not known" in note for note in footnotes(block))
-    assert not any("lost" in note for note in footnotes(Block("latency", (result(),))))
+    assert not any("lost" in note for note in footnotes(ComparedTrials("latency", (result(),))))
 
 
 def test_what_nobody_read_is_no_zero() -> None:
@@ -232,7 +232,7 @@ def test_what_nobody_read_is_no_zero() -> None:
     checked = ("lost", "late", "untraced", "duplicated", "reordered", "corrupt", "foreign", "backlog")
     assert [FIGURES[name].value_in(unread) for name in checked] == [None] * len(checked)
     assert [FIGURES[name].value_in(result()) for name in checked] == [0.0] * len(checked)
-    assert not any("behind at the end" in note for note in footnotes(Block("latency", (unread,))))
+    assert not any("behind at the end" in note for note in footnotes(ComparedTrials("latency", (unread,))))
 
 
 class TestReadingAlone:
@@ -271,7 +271,7 @@ class TestReadingAlone:
 
     def test_tables_show_a_dash_and_a_threshold_stays_open(self, tmp_path: Path) -> None:
         run = store.load_run(reading_alone(tmp_path))
-        (block,) = sort_into_blocks(run.results)
+        (block,) = sort_compared_trials(run.results)
         cells = {column.head: column.cells for group in figure_table(block).groups for column in group.columns}
         assert [cells[name] for name in ("left", "lost", "duplicated", "reordered", "corrupt")] == [("-",)] * 5
         assert "| kafka@4.3.1 | 50,000 | - | - | - | - | - | 1 valid |" in run_markdown(run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidegauge.comparison.blocks import sort_into_blocks
+from tidegauge.comparison.compared_trials import sort_compared_trials
 from tidegauge.durability import levels_found
 from tidegauge.limiting.decide import FULL
 from tidegauge.model.attest import Attestation, Means
@@ -28,7 +28,7 @@ from tidegauge.plain import grouped
 from tidegauge.published.verdict import ClaimVerdict, PublishedOutcome
 from tidegauge.report import compare, contests, fairness, levels, thresholds
 from tidegauge.report.facts import RunFacts
-from tidegauge.report.loads import block_words
+from tidegauge.report.loads import compared_words
 from tidegauge.report.published import counts
 from tidegauge.report.verdicts import ExperimentVerdict, level_phrase, verdicts
 from tidegauge.statistics.classify import JIT_CPUS
@@ -116,13 +116,13 @@ def _no_answer(run: StoredRun) -> str:
 
 def _loads_shown(run: StoredRun) -> tuple[str, ...]:
     """The workload with the settings of clients; of many, as a sweep has them, the first few."""
-    measured = sort_into_blocks(run.measured)
-    loads = list(dict.fromkeys(block_words(block) for block in measured))
+    measured = sort_compared_trials(run.measured)
+    loads = list(dict.fromkeys(compared_words(compared) for compared in measured))
     if len(loads) < 2:
         return (*_level_of_variants(run), *loads)
     named: dict[str, str] = {}
-    for block in measured:
-        named.setdefault(block_words(block), compare.experiment_at_point(block.experiment, block.point))
+    for compared in measured:
+        named.setdefault(compared_words(compared), compare.experiment_at_point(compared.experiment, compared.point))
     shown = [f"{name}: {words}" for words, name in named.items()]
     more = [f"{len(shown) - LOADS_MAX} more below."] if len(shown) > LOADS_MAX else []
     return (*_level_of_variants(run), *shown[:LOADS_MAX], *more)

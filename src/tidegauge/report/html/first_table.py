@@ -63,9 +63,9 @@ def first_table(run: StoredRun, verdicts: Sequence[ExperimentVerdict]) -> FirstT
 def _rows_of_verdict(verdict: ExperimentVerdict, run: StoredRun) -> list[_Row]:
     """A row for each system at each point: of its trials, or of the one whose figures a search publishes."""
     rows = [
-        _Row(verdict.experiment, block.point, system, block.of(system), block.usable(system))
-        for block in verdict.blocks
-        for system in block.systems
+        _Row(verdict.experiment, compared.point, system, compared.of_system(system), compared.usable(system))
+        for compared in verdict.compared_trials
+        for system in compared.systems
     ]
     if rows:
         return rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tidegauge.comparison.blocks import Block, sort_into_blocks
+from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
 from tidegauge.numbers import in_unit
 from tidegauge.report.compare import Estimate, estimate, estimate_of, experiment_at_point
 from tidegauge.report.ending import End, ending
@@ -44,7 +44,7 @@ def index_row(run: StoredRun, href: str) -> dict[str, Any]:
         "trials": f"{len(run.results)}/{run.trials_expected}",
         "answer": answer(run).headline,
         "unequal": bool(run.terms.unequal),
-        "figures": [*_rows_of_trials(sort_into_blocks(run.results)), *_rows_of_findings(run)],
+        "figures": [*_rows_of_trials(sort_compared_trials(run.results)), *_rows_of_findings(run)],
     }
 
 
@@ -53,21 +53,21 @@ def index_heads() -> list[str]:
     return [FIGURES[name].head for name in INDEX_FIGURES]
 
 
-def _rows_of_trials(blocks: Sequence[Block]) -> Iterator[Mapping[str, Any]]:
+def _rows_of_trials(all_compared: Sequence[ComparedTrials]) -> Iterator[Mapping[str, Any]]:
     """A row for each system in each experiment: geometric means over its usable trials."""
-    for block in blocks:
-        for system in block.systems:
-            usable = block.usable(system)
-            at = f" at {short_point(block.point)}" if block.point else ""
+    for compared in all_compared:
+        for system in compared.systems:
+            usable = compared.usable(system)
+            at = f" at {short_point(compared.point)}" if compared.point else ""
             yield {
-                "experiment": f"{block.experiment}{at}",
+                "experiment": f"{compared.experiment}{at}",
                 "system": system,
-                "trials": f"{len(usable)}/{len(block.of(system))}",
-                "validity": validity_of_all(block.of(system)),
+                "trials": f"{len(usable)}/{len(compared.of_system(system))}",
+                "validity": validity_of_all(compared.of_system(system)),
                 "cells": [
                     _cell_of_estimate(estimate_of(FIGURES[name].value_in, usable), FIGURES[name].unit)
                     # Times of a closed loop hide waiting.
-                    if not (block.closed_loop and FIGURES[name].scheduled)
+                    if not (compared.closed_loop and FIGURES[name].scheduled)
                     else _cell_of_estimate(None, "")
                     for name in INDEX_FIGURES
                 ],

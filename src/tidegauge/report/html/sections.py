@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from tidegauge.comparison.blocks import Block
+from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, ReadSpec, point_words
 from tidegauge.model.variant import VARIANT
 from tidegauge.numbers import plural
 from tidegauge.report import contests, usage
-from tidegauge.report.effects import effects_of_blocks, effects_of_findings, effects_parts
+from tidegauge.report.effects import effects_of_compared, effects_of_findings, effects_parts
 from tidegauge.report.facts import RunFacts, further_tables, table_notes
 from tidegauge.report.findings import finding_remarks, finding_table
 from tidegauge.report.layout import FigureTable
-from tidegauge.report.loads import block_words, load_words
+from tidegauge.report.loads import compared_words, load_words
 from tidegauge.report.plots.contests import contest_plots
 from tidegauge.report.plots.context import context_of_findings, context_of_trials, context_of_unfinished
 from tidegauge.report.plots.curves import load_plots, percentile_plots, search_plots
@@ -126,23 +126,23 @@ def _machine_sections(run: StoredRun) -> list[Section]:
 
 def _sweep_parts(sweep: Swept, facts: RunFacts, details: Details, prefix: str) -> list[SectionPart]:
     """One part for a table; of a sweep first the figures by its values, as a whole and in slices, then each point."""
-    if len(sweep.blocks) == 1:
-        return [_block_part(sweep.blocks[0], details, prefix)]
-    effects = effects_of_blocks(sweep.blocks)
+    if len(sweep.compared_trials) == 1:
+        return [_compared_part(sweep.compared_trials[0], details, prefix)]
+    effects = effects_of_compared(sweep.compared_trials)
     effect_tables, effect_notes = effects_parts(effects)
     # Slices through a design have hardly a point each, and comparing these would mislead.
-    left_out = "" if effects else points_left_out([block.point for block in sweep.blocks])
+    left_out = "" if effects else points_left_out([compared.point for compared in sweep.compared_trials])
     picture = effects_plot(effects, f"{prefix}-effects", context_of_trials(sweep.results))
     slices = sweep_plots(sweep, prefix)
     overview = SectionPart(
-        title=_sweep_title([block.point for block in sweep.blocks]),
-        words=_sweep_words(sweep.blocks),
+        title=_sweep_title([compared.point for compared in sweep.compared_trials]),
+        words=_sweep_words(sweep.compared_trials),
         plots=on_one_scale([*heat_maps(sweep, facts, prefix), *slices]) if picture is None else (picture,),
         tables=(*effect_tables, *_split_table(sweep.table())),
-        notes=tuple(filter(None, (*effect_notes, left_out, *table_notes(sweep.blocks)))),
+        notes=tuple(filter(None, (*effect_notes, left_out, *table_notes(sweep.compared_trials)))),
     )
-    shown, others = sweep.blocks[:POINTS_MAX], sweep.blocks[POINTS_MAX:]
-    points = [_point_part(block, details, f"{prefix}-{place}") for place, block in enumerate(shown, 1)]
+    shown, others = sweep.compared_trials[:POINTS_MAX], sweep.compared_trials[POINTS_MAX:]
+    points = [_point_part(compared, details, f"{prefix}-{place}") for place, compared in enumerate(shown, 1)]
     return [overview, *points, *([_left_out_part(others)] if others else [])]
 
 
@@ -153,45 +153,45 @@ def _sweep_title(points: Sequence[Point]) -> str:
     return f"{len(points)} points of a sweep"
 
 
-def _sweep_words(points: Sequence[Block]) -> str:
+def _sweep_words(points: Sequence[ComparedTrials]) -> str:
     """The load of all points, or that of the first where they differ in it."""
     words = load_words(points[0].results[0])
-    alike = all(load_words(block.results[0]) == words for block in points)
+    alike = all(load_words(compared.results[0]) == words for compared in points)
     return words if alike else f"At {point_words(points[0].point)}: {words}. Other points have other loads."
 
 
-def _point_part(block: Block, details: Details, prefix: str) -> SectionPart:
+def _point_part(compared: ComparedTrials, details: Details, prefix: str) -> SectionPart:
     """A point of a sweep: its plots on demand, since the overview has the answer, and what is in no table of that."""
-    whole = _block_part(block, details, prefix)
-    tables = tuple(further_tables(block))
-    return SectionPart(point_words(block.point), "", (), more=whole.plots, tables=tables, remarks=whole.remarks)
+    whole = _compared_part(compared, details, prefix)
+    tables = tuple(further_tables(compared))
+    return SectionPart(point_words(compared.point), "", (), more=whole.plots, tables=tables, remarks=whole.remarks)
 
 
-def _left_out_part(points: Sequence[Block]) -> SectionPart:
+def _left_out_part(points: Sequence[ComparedTrials]) -> SectionPart:
     """Points without plots; what must be known of their trials is told all the same."""
     words = (
         f"Plots and further tables of the first {POINTS_MAX} points are above; those of the others are left out to "
         "keep this page small."
     )
-    all_remarks = tuple(remark for block in points for remark in remarks(block))
+    all_remarks = tuple(remark for compared in points for remark in remarks(compared))
     return SectionPart(plural(len(points), "more point"), words, (), remarks=all_remarks)
 
 
-def _block_part(block: Block, details: Details, prefix: str) -> SectionPart:
-    chased = chase_plots(block, details, prefix)
-    plots = [*throughput_bars(block, prefix), *chased, *percentile_plots(block, details, prefix)]
-    plots += [] if chased else timelines(block, details, prefix, MAIN if block.loads else READING)
+def _compared_part(compared: ComparedTrials, details: Details, prefix: str) -> SectionPart:
+    chased = chase_plots(compared, details, prefix)
+    plots = [*throughput_bars(compared, prefix), *chased, *percentile_plots(compared, details, prefix)]
+    plots += [] if chased else timelines(compared, details, prefix, MAIN if compared.loads else READING)
     return SectionPart(
-        title=load_words(block.results[0]),
-        words=block_words(block),
+        title=load_words(compared.results[0]),
+        words=compared_words(compared),
         plots=on_one_scale(plots),
-        more=tuple(timelines(block, details, prefix, (*USED, *host_charts(block, details), *RESOURCES))),
+        more=tuple(timelines(compared, details, prefix, (*USED, *host_charts(compared, details), *RESOURCES))),
         tables=(
-            *_split_table(figure_table(block)),
-            *further_tables(block),
+            *_split_table(figure_table(compared)),
+            *further_tables(compared),
         ),
-        notes=tuple(table_notes([block])),
-        remarks=tuple(remarks(block)),
+        notes=tuple(table_notes([compared])),
+        remarks=tuple(remarks(compared)),
     )
 
 
@@ -213,7 +213,7 @@ def _finding_part(findings: Sequence[Finding], facts: RunFacts, details: Details
         *search_plots(findings, run.results, prefix),
         *load_plots(findings, run.results, prefix),
     ]
-    confirmed = _confirmed_blocks(findings, run.measured)
+    confirmed = _confirmed_trials(findings, run.measured)
     left_out = points_left_out([finding.point for finding in findings])
     effects = effects_of_findings(findings)
     effect_tables, effect_notes = effects_parts(effects)
@@ -231,31 +231,31 @@ def _finding_part(findings: Sequence[Finding], facts: RunFacts, details: Details
     )
 
 
-def _confirmed_blocks(findings: Sequence[Finding], results: Sequence[MeasuredResult]) -> list[Block]:
+def _confirmed_trials(findings: Sequence[Finding], results: Sequence[MeasuredResult]) -> list[ComparedTrials]:
     """The trials that the findings publish, of the goal that each search lists first: each point for itself."""
     trial_ids = {finding.goals[0].confirmation_trial_id for finding in findings if finding.goals}
     points = at_each_point(result for result in results if result.spec.trial_id in trial_ids)
-    return [Block(findings[0].experiment, tuple(results_at_point)) for _, results_at_point in points]
+    return [ComparedTrials(findings[0].experiment, tuple(results_at_point)) for _, results_at_point in points]
 
 
 def _confirmation_plots(
-    findings: Sequence[Finding], confirmed: Sequence[Block], details: Details, prefix: str
+    findings: Sequence[Finding], confirmed: Sequence[ComparedTrials], details: Details, prefix: str
 ) -> list[Plot]:
     """What was measured at the rates that were found, and what was used there."""
     several_points, several_goals = len(confirmed) > 1, any(len(finding.goals) > 1 for finding in findings)
     goal = f"; goal: {next(finding.goals[0].goal for finding in findings if finding.goals)}" if several_goals else ""
     plots = []
-    for number, block in enumerate(confirmed[:POINTS_MAX], 1):
+    for number, compared in enumerate(confirmed[:POINTS_MAX], 1):
         at = f"{prefix}-{number}" if several_points else prefix
-        where = f", {short_point(block.point)}" if several_points else ""
+        where = f", {short_point(compared.point)}" if several_points else ""
         # Of each point of a sweep what was used would be hundreds of plots: as with other sweeps it has none.
-        used = () if several_points else (*USED, *host_charts(block, details), *RESOURCES)
+        used = () if several_points else (*USED, *host_charts(compared, details), *RESOURCES)
         drawn = [
-            *percentile_plots(block, details, at),
-            *timelines(block, details, at, MAIN),
-            *timelines(block, details, at, used),
+            *percentile_plots(compared, details, at),
+            *timelines(compared, details, at, MAIN),
+            *timelines(compared, details, at, used),
         ]
-        rates = {result.offered_msgs_per_s for result in block.results}
+        rates = {result.offered_msgs_per_s for result in compared.results}
         own_rates = "Each system at the rate that was found for it." if len(rates) > 1 else ""
         plots += [
             replace(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegauge.comparison.blocks import Block
+from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadSpec, MeasuredResult, TrialResult, TrialSpec, Validity, point_words
 from tidegauge.numbers import count, join_with_and
@@ -56,11 +56,11 @@ def levels_given(results: Sequence[TrialResult]) -> str:
     return f"level{'s' if len(words) > 1 else ''} {join_with_and(words)}"
 
 
-def invalid_words(block: Block) -> str:
+def invalid_words(compared: ComparedTrials) -> str:
     """Which trials are INVALID: "INVALID: kafka@4.3.1 (trial 2), pulsar@4.2.4."; "" where none is."""
     names = []
-    for system in block.systems:
-        trials = block.of(system)
+    for system in compared.systems:
+        trials = compared.of_system(system)
         numbers = [str(number) for number, trial in enumerate(trials, 1) if trial.validity is Validity.INVALID]
         if len(numbers) == len(trials):
             names.append(system)

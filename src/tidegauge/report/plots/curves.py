@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tidegauge.comparison.blocks import Block
+from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, TrialResult, Validity, point_words
 from tidegauge.numbers import count, ms
@@ -27,7 +27,7 @@ _BEYOND_MIN = 10
 _POINTS_PER_DECADE = 12
 
 
-def percentile_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
+def percentile_plots(compared: ComparedTrials, details: Details, prefix: str) -> list[Plot]:
     """Response time, and end-to-end latency of the slowest subscription, each where there is any."""
     kinds = [
         ("response", "Response time by percentile", "response time", "from the intended send to the acknowledgement"),
@@ -36,43 +36,45 @@ def percentile_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
     plots = []
     for kind, title, what, meaning in kinds:
         series = [
-            line for system in block.systems if (line := _system_series(block, system, details, kind)) is not None
+            line for system in compared.systems if (line := _system_series(compared, system, details, kind)) is not None
         ]
         if series:
             plot_id = f"{prefix}-{kind}-percentiles"
             x = Axis("share of messages that took at most so long", Scale.PERCENTILE, Form.PERCENT)
             y = Axis(f"{what}, ms", Scale.LOG, Form.MS)
-            of_receipts = (_prompt_words(block), _slowest_words(block)) if kind == END_TO_END else ()
-            reading = " ".join(filter(None, (_merged_words(block), *of_receipts)))
+            of_receipts = (_prompt_words(compared), _slowest_words(compared)) if kind == END_TO_END else ()
+            reading = " ".join(filter(None, (_merged_words(compared), *of_receipts)))
             about = _percentile_description(meaning, series)
-            shown = context_of_trials(block.results)
+            shown = context_of_trials(compared.results)
             plots.append(Plot(plot_id, title, about, x, y, tuple(series), context=shown, reading=reading))
     return plots
 
 
-def _merged_words(block: Block) -> str:
+def _merged_words(compared: ComparedTrials) -> str:
     """Which trials a line is of, and which are INVALID, for want of others; "" where each is of one that counts."""
-    used = {system: block.usable(system) or block.of(system) for system in block.systems}
-    unusable = [system for system in block.systems if not block.usable(system)]
+    used = {system: compared.usable(system) or compared.of_system(system) for system in compared.systems}
+    unusable = [system for system in compared.systems if not compared.usable(system)]
     words = []
     if any(len(trials) > 1 for trials in used.values()):
-        whole = all(len(trials) == len(block.of(system)) for system, trials in used.items())
+        whole = all(len(trials) == len(compared.of_system(system)) for system, trials in used.items())
         words.append(
             "Of each system all trials merged." if whole else "Of each system all trials merged that are not INVALID."
         )
     return " ".join([*words, *([f"INVALID: {', '.join(unusable)}."] if unusable else [])])
 
 
-def _prompt_words(block: Block) -> str:
+def _prompt_words(compared: ComparedTrials) -> str:
     """A remark that late readers, whose times hold how long they were made to wait, are left out beside others."""
-    left_out = any(len(prompt_readers(load)) < len(load.subscriptions) for load in block.loads)
+    left_out = any(len(prompt_readers(load)) < len(load.subscriptions) for load in compared.loads)
     return "Without those that read late." if left_out else ""
 
 
-def _slowest_words(block: Block) -> str:
+def _slowest_words(compared: ComparedTrials) -> str:
     """Which subscriptions the times are of, where there are several."""
     return (
-        "At each share the slowest subscription." if any(len(prompt_readers(load)) > 1 for load in block.loads) else ""
+        "At each share the slowest subscription."
+        if any(len(prompt_readers(load)) > 1 for load in compared.loads)
+        else ""
     )
 
 
@@ -109,12 +111,12 @@ def _merged_histograms(results: Sequence[LoadResult], details: Details, kind: st
     return list(whole.values())
 
 
-def _system_series(block: Block, system: str, details: Details, kind: str) -> Series | None:
+def _system_series(compared: ComparedTrials, system: str, details: Details, kind: str) -> Series | None:
     """A system's usable trials merged; where all are INVALID those, named as such.
 
     None where distributions of one of them can't be read: a part of them is not all of them.
     """
-    used = [load for load in block.usable(system) or block.of(system) if isinstance(load, LoadResult)]
+    used = [load for load in compared.usable(system) or compared.of_system(system) if isinstance(load, LoadResult)]
     if not all(details[load.spec.trial_id].histograms for load in used):
         return None
     percentiles, latencies = percentile_curve(*_merged_histograms(used, details, kind))

@@ -92,10 +92,10 @@ def heat_maps(swept: Swept, facts: RunFacts, prefix: str) -> list[Plot]:
 
     Nor of a rate that is the same everywhere, since it was offered.
     """
-    values = _values_of_axes([block.point for block in swept.blocks], facts)
+    values = _values_of_axes([compared.point for compared in swept.compared_trials], facts)
     if values is None:
         return []
-    charts = (RATE,) if swept.blocks[0].closed_loop else (TIMES[1], TIMES[0], TIMES[2], RATE)
+    charts = (RATE,) if swept.compared_trials[0].closed_loop else (TIMES[1], TIMES[0], TIMES[2], RATE)
     results = _by_system(((result.spec.system, result.spec.point, result) for result in swept.results), values)
     plots = []
     for chart in charts:

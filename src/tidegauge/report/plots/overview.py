@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.comparison.blocks import Block, sort_into_blocks
+from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, Validity, point_words, with_form
 from tidegauge.numbers import count, join_with_and, ms, percent
 from tidegauge.plain import grouped
 from tidegauge.report.compare import Estimate, estimate
 from tidegauge.report.distributions import Within
-from tidegauge.report.effects import effects_of_blocks
+from tidegauge.report.effects import effects_of_compared
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.names import SystemNames, names_of
 from tidegauge.report.plots.contests import contest_plots
@@ -39,33 +39,33 @@ from tidegauge.store.read import StoredRun
 from tidegauge.usage import Basis, Ceiling, CeilingShare
 
 
-def throughput_bars(block: Block, prefix: str) -> list[Plot]:
+def throughput_bars(compared: ComparedTrials, prefix: str) -> list[Plot]:
     """The rate of each system in a closed loop; none at a fixed rate, where it is what was asked for."""
-    if not block.closed_loop:
+    if not compared.closed_loop:
         return []
     bars, parts = [], []
-    for system in block.systems:
-        used = block.usable(system)
-        rate = estimate([result.msgs_per_s for result in used or block.of(system)])
+    for system in compared.systems:
+        used = compared.usable(system)
+        rate = estimate([result.msgs_per_s for result in used or compared.of_system(system)])
         if rate is None:
             continue
-        name = f"{block.label(system)}{'' if used else ' INVALID'}"
+        name = f"{compared.label(system)}{'' if used else ' INVALID'}"
         bars.append(_Bar(system, name, rate.low, rate.value, rate.high, not used))
         span = f", {count(rate.low)} to {count(rate.high)} ({rate.span_words()})" if rate.trials > 1 else ""
         parts.append(f"{name} {count(rate.value)} msg/s{span}")
     if not any(bar.middle for bar in bars):
         return []
-    repeated = any(len(block.of(system)) > 1 for system in block.systems)
+    repeated = any(len(compared.of_system(system)) > 1 for system in compared.systems)
     reading = f"Bar: {ESTIMATES}." if repeated else "Bar: one trial."
     reading += " Hollow: INVALID." if any(bar.hollow for bar in bars) else ""
-    reading += " INVALID trials are left out where there are others." if _leaves_out(block) else ""
-    title = "Throughput, closed loop" if block.loads else "Reading rate"
-    return _plot_of_bars(f"{prefix}-throughput", title, (reading, parts), bars, context_of_trials(block.results))
+    reading += " INVALID trials are left out where there are others." if _leaves_out(compared) else ""
+    title = "Throughput, closed loop" if compared.loads else "Reading rate"
+    return _plot_of_bars(f"{prefix}-throughput", title, (reading, parts), bars, context_of_trials(compared.results))
 
 
-def _leaves_out(block: Block) -> bool:
+def _leaves_out(compared: ComparedTrials) -> bool:
     """Whether figures of a system are without its INVALID trials."""
-    return any(0 < len(block.usable(system)) < len(block.of(system)) for system in block.systems)
+    return any(0 < len(compared.usable(system)) < len(compared.of_system(system)) for system in compared.systems)
 
 
 def sustainable_bars(
@@ -241,14 +241,14 @@ def overview(run: StoredRun, within: Sequence[Within]) -> Plot | None:
     return replace(plot, reading=_reading_words(plot, run)) if plot is not None else None
 
 
-def _plot_of_points(run: StoredRun, tables: Sequence[Block]) -> Plot | None:
+def _plot_of_points(run: StoredRun, tables: Sequence[ComparedTrials]) -> Plot | None:
     """How variants compare, or what a sweep moved; None for a run of one point."""
     for contest in RunFacts(run).variant_contests:
         if contest.lead and (plots := contest_plots(contest, run, _ID)):
             return _first_of(plots[:1])
     for sweep in swept_tables(tables):
         # The ids are not that of other pictures, since they are read otherwise.
-        effects = effects_of_blocks(sweep.blocks)
+        effects = effects_of_compared(sweep.compared_trials)
         moved = effects_plot(effects, f"{_ID}-effects", context_of_trials(sweep.results))
         if (picture := moved or points_plot(sweep, f"{_ID}-points")) is not None:
             return picture
@@ -261,7 +261,7 @@ def _plot_of_points(run: StoredRun, tables: Sequence[Block]) -> Plot | None:
 
 
 def _choose_plot(run: StoredRun, within: Sequence[Within]) -> Plot | None:
-    tables = sort_into_blocks(run.results)
+    tables = sort_compared_trials(run.results)
     if (of_points := _plot_of_points(run, tables)) is not None:
         return of_points
     sustained = sustainable_bars(run.findings, run.results, _ID, names_of(run))
@@ -270,18 +270,20 @@ def _choose_plot(run: StoredRun, within: Sequence[Within]) -> Plot | None:
         loads = load_plots(run.findings, run.results, _ID)
         curves = [plot for plot in loads if plot.of_p99]
         return _first_of(sustained or curves) if sustained or curves else None
-    compared = _comparable_blocks(tables)
-    dots = [*_p99_dots(compared, within), *_p99_curves(run)]
+    comparable = _comparable_trials(tables)
+    dots = [*_p99_dots(comparable, within), *_p99_curves(run)]
     limits = _rate_limits(run, tables, within)
     if dots:
-        others = {result.spec.trial_id for block in tables if not block.closed_loop for result in block.results}
-        others -= {result.spec.trial_id for block in compared for result in block.results}
+        others = {
+            result.spec.trial_id for comparable in tables if not comparable.closed_loop for result in comparable.results
+        }
+        others -= {result.spec.trial_id for comparable in comparable for result in comparable.results}
         shown = [result for result in run.measured if result.spec.trial_id not in others]
         plot = _load_picture(dots, limits, names_of(run))
         if plot.x.form is Form.WORDS:  # Of a single rate.
             shown = [result for result in shown if result.offered_msgs_per_s == dots[0].x[0]] or shown
         return replace(plot, context=context_of_trials(shown))
-    bars = [plot for block in tables for plot in throughput_bars(block, _ID)] or sustained
+    bars = [plot for comparable in tables for plot in throughput_bars(comparable, _ID)] or sustained
     return _first_of(bars) if bars else None
 
 
@@ -291,11 +293,11 @@ def _first_of(alike: Sequence[Plot]) -> Plot:
     return replace(alike[0], reading=f"{alike[0].reading}{more}")
 
 
-def _comparable_blocks(tables: Sequence[Block]) -> list[Block]:
-    """Blocks at fixed rates that may stand in one picture: of ordinary loads, else of a single experiment."""
-    fixed = [block for block in tables if not block.closed_loop]
-    ordinary = [block for block in fixed if not any(map(_is_special, block.loads))]
-    return ordinary or [block for block in fixed if block.experiment == fixed[0].experiment]
+def _comparable_trials(tables: Sequence[ComparedTrials]) -> list[ComparedTrials]:
+    """Trials at fixed rates that may stand in one picture: of ordinary loads, else of a single experiment."""
+    fixed = [compared for compared in tables if not compared.closed_loop]
+    ordinary = [compared for compared in fixed if not any(map(_is_special, compared.loads))]
+    return ordinary or [compared for compared in fixed if compared.experiment == fixed[0].experiment]
 
 
 def _is_special(load: LoadResult) -> bool:
@@ -316,7 +318,7 @@ def _reading_words(plot: Plot, run: StoredRun) -> str:
         words += ["Bold: the mean of the trials, its 95% interval (their range, of fewer than 3); pale: each trial."]
     if any(series.low and not repeated.intersection((series.system, x) for x in series.x) for series in marks):
         words += ["Whiskers of one trial: 95% within it, which says nothing of what another trial would give."]
-    if repeated and any(map(_leaves_out, sort_into_blocks(run.results))):
+    if repeated and any(map(_leaves_out, sort_compared_trials(run.results))):
         words += ["INVALID trials are left out where there are others."]
     if any(any(series.hollow) for series in plot.series):
         words += ["Hollow: not sustained, or INVALID."]
@@ -361,22 +363,22 @@ def _side_by_side(dots: Sequence[Series], names: SystemNames) -> Plot:
     return Plot(_ID, "Response p99", f"Response p99. {'; '.join(parts)}.", x_axis, y_axis, moved)
 
 
-def _p99_dots(tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
+def _p99_dots(tables: Sequence[ComparedTrials], within: Sequence[Within]) -> list[Series]:
     """At each fixed rate each system's p99 with its interval, and every trial of several."""
     dots = []
-    for block in tables:
-        for system in block.systems if not block.closed_loop else ():
+    for compared in tables:
+        for system in compared.systems if not compared.closed_loop else ():
             p99_ms = FIGURES["response_ms_p99"].value_in
-            trials = [trial for trial in block.usable(system) or block.of(system) if p99_ms(trial)]
+            trials = [trial for trial in compared.usable(system) or compared.of_system(system) if p99_ms(trial)]
             values = [p99_ms(trial) or 0.0 for trial in trials]
             p99 = _estimate_of_trials(values, trials, "response p99", within)
-            if p99 is None or not block.results[0].offered_msgs_per_s:
+            if p99 is None or not compared.results[0].offered_msgs_per_s:
                 continue
-            at = block.results[0].offered_msgs_per_s
+            at = compared.results[0].offered_msgs_per_s
             if len(values) > 1:
                 every = (Mark.POINTS, (), (), tuple(trial.validity is Validity.INVALID for trial in trials))
                 dots.append(Series(system, "each trial", (at,) * len(values), tuple(values), *every, minor=True))
-            invalid = not block.usable(system)
+            invalid = not compared.usable(system)
             marks = ((invalid,), ("INVALID" if invalid else "",))
             dots.append(
                 Series(system, "", (at,), (p99.value,), Mark.POINTS, *_interval_ends(p99.low, p99.high), *marks)
@@ -401,17 +403,17 @@ def _p99_curves(run: StoredRun) -> list[Series]:
     return [series for plot in plots if plot.of_p99 for series in plot.series]
 
 
-def _rate_limits(run: StoredRun, tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
+def _rate_limits(run: StoredRun, tables: Sequence[ComparedTrials], within: Sequence[Within]) -> list[Series]:
     """The most that each system took: searched and confirmed, else in a closed loop."""
     figure = FINDING_FIGURES[SUSTAINABLE]
     searched = grouped((finding.system, value) for finding in run.findings if (value := figure.value_in(finding)))
     most_by_system: Mapping[str, Estimate | None] = {system: estimate(values) for system, values in searched.items()}
     label = "sustained"
-    peaks = [block for block in tables if block.closed_loop and block.loads]
+    peaks = [compared for compared in tables if compared.closed_loop and compared.loads]
     if not most_by_system and peaks:
-        block = peaks[0]
-        label = block.experiment
-        usable = {system: block.usable(system) for system in block.systems}
+        compared = peaks[0]
+        label = compared.experiment
+        usable = {system: compared.usable(system) for system in compared.systems}
         most_by_system = {
             system: _estimate_of_trials([trial.msgs_per_s for trial in trials], trials, "rate", within)
             for system, trials in usable.items()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.comparison.blocks import Block
+from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.model.trial import MeasuredResult, point_words, with_form
 from tidegauge.numbers import quantity
 from tidegauge.plain import grouped
@@ -89,16 +89,17 @@ TIMES = (
 
 def sweep_plots(swept: Swept, prefix: str) -> list[Plot]:
     """The main figures over the axis with most values, for each point of the other axes; none of only one point."""
-    field = longest_axis([block.point for block in swept.blocks])
+    field = longest_axis([compared.point for compared in swept.compared_trials])
     if field is None:
         return []
-    charts = (RATE,) if swept.blocks[0].closed_loop else (*TIMES, RATE)
-    by_others = grouped((_other_axes_words(block.point, field), block) for block in swept.blocks)
+    charts = (RATE,) if swept.compared_trials[0].closed_loop else (*TIMES, RATE)
+    by_others = grouped((_other_axes_words(compared.point, field), compared) for compared in swept.compared_trials)
     return [
         plot
-        for number, (others, blocks) in enumerate(list(by_others.items())[:OTHERS_MAX], 1)
+        for number, (others, all_compared) in enumerate(list(by_others.items())[:OTHERS_MAX], 1)
         for chart in charts
-        if (plot := _chart_plot(blocks, field, chart, (others, f"{prefix}-sweep-{number}-{chart.name}"))) is not None
+        if (plot := _chart_plot(all_compared, field, chart, (others, f"{prefix}-sweep-{number}-{chart.name}")))
+        is not None
     ]
 
 
@@ -107,7 +108,7 @@ def points_plot(swept: Swept, plot_id: str) -> Plot | None:
 
     The pictures of `sweep_plots` show one slice each, and none of them all.
     """
-    points = in_order([block.point for block in swept.blocks])
+    points = in_order([compared.point for compared in swept.compared_trials])
     field = longest_axis(points)
     if field is None or len(_by_others(points, field)) < 2 or len(points) > POINTS_SHOWN_MAX:
         return None
@@ -117,15 +118,16 @@ def points_plot(swept: Swept, plot_id: str) -> Plot | None:
     # Their own words are the one axis, on which each stands at a place of its own.
     axis = Axis(label, form=Form.WORDS, names=tuple(names))
     where = Across(_POINT, label, axis, {name: float(place) for place, name in enumerate(names)})
-    chart = RATE if swept.blocks[0].closed_loop else TIMES[1]
+    chart = RATE if swept.compared_trials[0].closed_loop else TIMES[1]
     name_of = {point_words(point): name for point, name in zip(points, names, strict=True)}
     spots = [
-        replace(spot, point={_POINT: name_of[point_words(spot.point)]}) for spot in _spots_of_chart(swept.blocks, chart)
+        replace(spot, point={_POINT: name_of[point_words(spot.point)]})
+        for spot in _spots_of_chart(swept.compared_trials, chart)
     ]
     if not spots:
         return None
     title = f"{chart.title} at each of {len(points)} points"
-    return _plot_of_spots(swept.blocks, (spots, where), chart, (title, plot_id))
+    return _plot_of_spots(swept.compared_trials, (spots, where), chart, (title, plot_id))
 
 
 _POINT = "point"
@@ -275,29 +277,31 @@ def _other_axes_words(point: Point, field: str) -> str:
     return short_point({name: value for name, value in point.items() if name != field})
 
 
-def _chart_plot(blocks: Sequence[Block], field: str, chart: SweepChart, point_and_id: tuple[str, str]) -> Plot | None:
+def _chart_plot(
+    all_compared: Sequence[ComparedTrials], field: str, chart: SweepChart, point_and_id: tuple[str, str]
+) -> Plot | None:
     """A chart's plot; None without figures. `point_and_id`: the point of the other axes in words, and its id."""
     others, plot_id = point_and_id
-    spots = _spots_of_chart(blocks, chart)
+    spots = _spots_of_chart(all_compared, chart)
     if not spots:
         return None
-    where = axis_across(spots, [block.point for block in blocks], field)
+    where = axis_across(spots, [compared.point for compared in all_compared], field)
     title = f"{chart.title} by {where.name}{f', {others}' if others else ''}"
-    return _plot_of_spots(blocks, (spots, where), chart, (title, plot_id))
+    return _plot_of_spots(all_compared, (spots, where), chart, (title, plot_id))
 
 
-def _spots_of_chart(blocks: Sequence[Block], chart: SweepChart) -> list[Spot]:
+def _spots_of_chart(all_compared: Sequence[ComparedTrials], chart: SweepChart) -> list[Spot]:
     """The chart's figure of each system at each point, as far as trials that may be used have it."""
     return [
-        spot_of(block.point, system, block.of(system)[0].spec.form, estimate)
-        for block in blocks
-        for system in block.systems
-        if (estimate := estimate_of(chart.figure.value_in, block.usable(system))) is not None
+        spot_of(compared.point, system, compared.of_system(system)[0].spec.form, estimate)
+        for compared in all_compared
+        for system in compared.systems
+        if (estimate := estimate_of(chart.figure.value_in, compared.usable(system))) is not None
     ]
 
 
 def _plot_of_spots(
-    blocks: Sequence[Block],
+    all_compared: Sequence[ComparedTrials],
     spots_across: tuple[Sequence[Spot], Across],
     chart: SweepChart,
     title_and_id: tuple[str, str],
@@ -305,12 +309,12 @@ def _plot_of_spots(
     """The plot of a chart's spots over their axis."""
     (spots, where), (title, plot_id) = spots_across, title_and_id
     series = series_of(spots, where, Mark.LINE_POINTS if where.is_quantity else Mark.POINTS)
-    repeated = any(len(block.of(system)) > 1 for block in blocks for system in block.systems)
+    repeated = any(len(compared.of_system(system)) > 1 for compared in all_compared for system in compared.systems)
     missing = any(value is None for line in series for value in line.y)
     none = " No point: no trial that may be used has the figure." if missing else ""
     reading = f"{f'Point: {ESTIMATES}' if repeated else 'Point: one trial'}.{none}"
     words = f"{title}. {reading} {'; '.join(_end_words(line, where, chart.axis) for line in series)}."
-    context_words = context_of_trials([result for block in blocks for result in block.results])
+    context_words = context_of_trials([result for compared in all_compared for result in compared.results])
     y, is_p99 = chart.axis, chart.name == "p99"
     return Plot(plot_id, title, words, where.axis, y, series, context=context_words, reading=reading, of_p99=is_p99)
 

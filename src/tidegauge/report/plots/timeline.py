@@ -1,4 +1,4 @@
-"""Second by second: rate, latency and resources of all trials of a block, and how late readers caught up.
+"""Second by second: rate, latency and resources of all trials that are compared, and how late readers caught up.
 
 Aligned where measuring begins, or where the late readers do.
 """
@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 from statistics import median
 from typing import Any
 
-from tidegauge.comparison.blocks import Block
+from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.model.faults import FaultResult
 from tidegauge.model.trial import MeasuredResult, Validity
 from tidegauge.model.workload import DURING, PHASES, late_names
@@ -201,9 +201,9 @@ RESOURCES = (
 )  # fmt: skip
 
 
-def host_charts(block: Block, details: Details) -> tuple[Chart, ...]:
+def host_charts(compared: ComparedTrials, details: Details) -> tuple[Chart, ...]:
     """A chart for each of a fleet's other hosts that was followed; () without."""
-    trials = [details[load.spec.trial_id] for load in block.loads]
+    trials = [details[load.spec.trial_id] for load in compared.loads]
     columns = sorted({column for trial in trials for row in trial.use for column in row if column.startswith(OF_HOST)})
     return tuple(
         Chart(
@@ -217,16 +217,19 @@ def host_charts(block: Block, details: Details) -> tuple[Chart, ...]:
     )
 
 
-def timelines(block: Block, details: Details, prefix: str, charts: tuple[Chart, ...]) -> list[Plot]:
+def timelines(compared: ComparedTrials, details: Details, prefix: str, charts: tuple[Chart, ...]) -> list[Plot]:
     """A plot for each chart that has figures; those that are 0 throughout are left out."""
-    ids = {system: [result.spec.trial_id for result in block.of(system)] for system in block.systems}
-    spans = (*_window_spans(ids, details), *_fault_spans(block))
+    ids = {system: [result.spec.trial_id for result in compared.of_system(system)] for system in compared.systems}
+    spans = (*_window_spans(ids, details), *_fault_spans(compared))
     shaded = "Darker: more systems still had the fault." if any(span.inner and not span.label for span in spans) else ""
-    context_words, reading = context_of_trials(block.results), " ".join(filter(None, (_reading_words(block), shaded)))
+    context_words, reading = (
+        context_of_trials(compared.results),
+        " ".join(filter(None, (_reading_words(compared), shaded))),
+    )
     charted = [
-        (chart, [line for system in block.systems for line in _lines_of_system(block, system, details, chart)])
+        (chart, [line for system in compared.systems for line in _lines_of_system(compared, system, details, chart)])
         for chart in charts
-        if not (chart.scheduled and block.closed_loop)
+        if not (chart.scheduled and compared.closed_loop)
     ]
     return [
         replace(_chart_plot(chart, f"{prefix}-{chart.name}", series, spans, reading), context=context_words)
@@ -235,14 +238,14 @@ def timelines(block: Block, details: Details, prefix: str, charts: tuple[Chart, 
     ]
 
 
-def _reading_words(block: Block) -> str:
+def _reading_words(compared: ComparedTrials) -> str:
     """What several lines of one system are, and whose trials are INVALID; "" where there is nothing to say."""
-    trials = {system: len(block.of(system)) for system in block.systems}
+    trials = {system: len(compared.of_system(system)) for system in compared.systems}
     left_out = [f"{system} {TRIALS_MAX} of {number}" for system, number in trials.items() if number > TRIALS_MAX]
     lines = "One line for each trial." if max(trials.values(), default=0) > 1 else ""
     if left_out:
         lines = f"One line for each trial; the first ones only: {', '.join(left_out)}."
-    return " ".join(filter(None, (lines, invalid_words(block))))
+    return " ".join(filter(None, (lines, invalid_words(compared))))
 
 
 def trial_timelines(trial: TrialDetails, system: str, prefix: str, charts: tuple[Chart, ...]) -> list[Plot]:
@@ -310,14 +313,14 @@ def _fault_words(spans: tuple[Span, ...]) -> str:
     return f" Faults: {'; '.join(faults)}." if faults else ""
 
 
-def _fault_spans(block: Block) -> tuple[Span, ...]:
-    """Where faults were in force. All trials of a block have the same ones.
+def _fault_spans(compared: ComparedTrials) -> tuple[Span, ...]:
+    """Where faults were in force. All trials that are compared have the same ones.
 
     Those of a given length are over at about the same time, and one mark stands for all systems. How long a node takes
     to be started again differs: then each end that is later by a second or more has a mark of its own, without a label,
     so that the shade is the darker the more systems still had the fault.
     """
-    return tuple(span for results in faults_by_number(block.loads) for span in _spans_by_end(results))
+    return tuple(span for results in faults_by_number(compared.loads) for span in _spans_by_end(results))
 
 
 def _spans_by_end(results: Sequence[FaultResult]) -> list[Span]:
@@ -332,8 +335,8 @@ def _spans_by_end(results: Sequence[FaultResult]) -> list[Span]:
     return spans
 
 
-def _lines_of_system(block: Block, system: str, details: Details, chart: Chart) -> list[Series]:
-    results = block.of(system)
+def _lines_of_system(compared: ComparedTrials, system: str, details: Details, chart: Chart) -> list[Series]:
+    results = compared.of_system(system)
     return [
         _line_of_trial(
             system, _trial_label(result, number if len(results) > 1 else 0), details[result.spec.trial_id], chart
@@ -414,36 +417,39 @@ CHASE = (
 )  # fmt: skip
 
 
-def chase_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
+def chase_plots(compared: ComparedTrials, details: Details, prefix: str) -> list[Plot]:
     """Backlog, reading rate, and what producers and the other readers felt; none without late readers."""
-    if not any(load.spec.late for load in block.loads):
+    if not any(load.spec.late for load in compared.loads):
         return []
     plots = []
     for chart in CHASE:
         series = [
-            line for system in block.systems for line in _chase_lines(block, system, details, chart) if any(line.y)
+            line
+            for system in compared.systems
+            for line in _chase_lines(compared, system, details, chart)
+            if any(line.y)
         ]
         if series:
             description = f"{chart.meaning}; 0 is when the late readers begin. {_chase_ends(series, chart.axis)}."
             x = Axis("seconds since late readers began", form=Form.SECOND)
-            spans, plot_id = _chase_phases(block, details), f"{prefix}-chase-{chart.name}"
-            of_readers = _reader_words(block) if chart.name == "end-to-end" else ""
-            reading = " ".join(filter(None, (_reading_words(block), of_readers, _thinned_words(series))))
+            spans, plot_id = _chase_phases(compared, details), f"{prefix}-chase-{chart.name}"
+            of_readers = _reader_words(compared) if chart.name == "end-to-end" else ""
+            reading = " ".join(filter(None, (_reading_words(compared), of_readers, _thinned_words(series))))
             plot = Plot(plot_id, chart.title, description, x, chart.axis, tuple(map(_thin_series, series)), spans)
-            plots.append(replace(plot, context=context_of_trials(block.results), reading=reading))
+            plots.append(replace(plot, context=context_of_trials(compared.results), reading=reading))
     return plots
 
 
-def _reader_words(block: Block) -> str:
+def _reader_words(compared: ComparedTrials) -> str:
     """Whose end-to-end times a picture of late readers has."""
-    others = all(load.spec.late and load.spec.late.subscriptions < len(load.subscriptions) for load in block.loads)
+    others = all(load.spec.late and load.spec.late.subscriptions < len(load.subscriptions) for load in compared.loads)
     return (
         "Of the slowest reader that is not late." if others else "Late readers' times hold how long they had to wait."
     )
 
 
-def _chase_lines(block: Block, system: str, details: Details, chart: Chart) -> Iterator[Series]:
-    results = block.loads_of(system)
+def _chase_lines(compared: ComparedTrials, system: str, details: Details, chart: Chart) -> Iterator[Series]:
+    results = compared.loads_of(system)
     for number, result in enumerate(results[:TRIALS_MAX], 1):
         trial = details[result.spec.trial_id]
         zero_ns = began_ns(trial)
@@ -473,11 +479,11 @@ def _with_late(row: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
     }
 
 
-def _chase_phases(block: Block, details: Details) -> tuple[Span, ...]:
+def _chase_phases(compared: ComparedTrials, details: Details) -> tuple[Span, ...]:
     """All phases of a single trial; of several, which catch up at different speeds, only where the readers begin."""
-    if len(block.results) > 1:
+    if len(compared.results) > 1:
         return (Span(0.0, 0.0, "late readers begin"),)
-    trial = details[block.results[0].spec.trial_id]
+    trial = details[compared.results[0].spec.trial_id]
     zero_ns = began_ns(trial)
     if zero_ns is None:
         return ()

@@ -21,7 +21,7 @@ from tidegauge.plain import grouped
 
 
 @dataclass(frozen=True)
-class Block:
+class ComparedTrials:
     """Results that are compared: the same experiment at the same load on the same workload, at one point of a sweep."""
 
     experiment: str
@@ -53,25 +53,25 @@ class Block:
 
     def label(self, system: str) -> str:
         """A system with the form in which it gives its durability level."""
-        return self.of(system)[0].spec.label
+        return self.of_system(system)[0].spec.label
 
-    def of(self, system: str) -> tuple[MeasuredResult, ...]:
+    def of_system(self, system: str) -> tuple[MeasuredResult, ...]:
         """All trials of one system."""
         return tuple(result for result in self.results if result.spec.system == system)
 
     def usable(self, system: str) -> tuple[MeasuredResult, ...]:
         """Trials of one system whose figures may be used."""
-        return tuple(result for result in self.of(system) if result.validity is not Validity.INVALID)
+        return tuple(result for result in self.of_system(system) if result.validity is not Validity.INVALID)
 
 
-def sort_into_blocks(results: Sequence[TrialResult]) -> list[Block]:
+def sort_compared_trials(results: Sequence[TrialResult]) -> list[ComparedTrials]:
     """Results sorted into tables, in the order they were first measured; exploratory ones are their finding's."""
     measured = [result for result in results if isinstance(result, MeasuredResult) and not result.spec.exploratory]
     alike = grouped(
         (_terms_of_comparison(result.spec, str(result.spec.rate_rule), result.offered_msgs_per_s), result)
         for result in measured
     )
-    return [Block(group[0].spec.experiment, tuple(group)) for group in alike.values()]
+    return [ComparedTrials(group[0].spec.experiment, tuple(group)) for group in alike.values()]
 
 
 def _terms_of_comparison(spec: TrialSpec, rule: str, msgs_per_s: float | None) -> Hashable:
@@ -87,13 +87,13 @@ T = TypeVar("T")
 class Matched:
     """Two tables that belong together, with the systems that do."""
 
-    base: Block
-    other: Block
+    base: ComparedTrials
+    other: ComparedTrials
     systems: tuple[tuple[str, str], ...]
 
 
-def match_blocks(
-    base: Sequence[Block], other: Sequence[Block], letters: tuple[str, str]
+def match_compared_trials(
+    base: Sequence[ComparedTrials], other: Sequence[ComparedTrials], letters: tuple[str, str]
 ) -> tuple[list[Matched], list[str]]:
     """Tables and systems that belong together, in the first run's order, and what only one run has, in words."""
     pairs, lonely_base, lonely_other = _pair_by_keys(
@@ -107,8 +107,8 @@ def match_blocks(
         matched.append(Matched(first, second, tuple(sorted(systems))))
         alone += [only_in(letters[0], f"{name} in {first.experiment}") for name in left_base]
         alone += [only_in(letters[1], f"{name} in {second.experiment}") for name in left_other]
-    alone += [only_in(letters[0], _block_in_words(table)) for table in lonely_base]
-    alone += [only_in(letters[1], _block_in_words(table)) for table in lonely_other]
+    alone += [only_in(letters[0], _compared_in_words(table)) for table in lonely_base]
+    alone += [only_in(letters[1], _compared_in_words(table)) for table in lonely_other]
     return matched, alone
 
 
@@ -141,28 +141,28 @@ def _pair_by_keys(
     return pairs, base, other
 
 
-def _key_of_terms(table: Block) -> Hashable:
+def _key_of_terms(table: ComparedTrials) -> Hashable:
     result = table.results[0]
     # A rate that is a share of what was found differs a little from run to run, and is the same question.
     rule = _share_rule(table)
     return _terms_of_comparison(result.spec, rule, None if rule else result.offered_msgs_per_s)
 
 
-def _key_of_rate_kind(table: Block) -> Hashable:
+def _key_of_rate_kind(table: ComparedTrials) -> Hashable:
     return table.experiment, _share_rule(table), point_words(table.point)
 
 
-def _share_rule(table: Block) -> str:
+def _share_rule(table: ComparedTrials) -> str:
     """How the campaign words a rate that is a share of what was found; "" for another."""
     rule = table.results[0].spec.rate_rule
     return str(rule) if rule.is_share else ""
 
 
-def _key_of_experiment(table: Block) -> Hashable:
+def _key_of_experiment(table: ComparedTrials) -> Hashable:
     return table.experiment, point_words(table.point)
 
 
-def _block_in_words(table: Block) -> str:
+def _compared_in_words(table: ComparedTrials) -> str:
     msgs_per_s = table.results[0].offered_msgs_per_s
     rate = "" if msgs_per_s is None else f" at {count(msgs_per_s)} msg/s"
     point = point_words(table.point)
