@@ -271,7 +271,11 @@ class Agent:
                 self._rig.lift_once()
                 self._syncs.end()
             self._step_endings()
-        self._clean_up()
+        failures = [registry.remove_directory(path) for path in self._ledger.directories]
+        notes = [*self._rig.remove_all(), *(failure for failure in failures if failure)]
+        self._ledger.close(forget=not notes)
+        if self._close_request is not None:
+            self._send_message({"id": self._close_request, "result": notes})
 
     def _sleep_s(self) -> float:
         if self._endings or self._sweeping:
@@ -426,13 +430,6 @@ class Agent:
             procfs.send_signal(stat.identity, signal.SIGKILL)
         self._sweeping = bool(strays)
         return not strays
-
-    def _clean_up(self) -> None:
-        failures = [registry.remove_directory(path) for path in self._ledger.directories]
-        notes = [*self._rig.remove_all(), *(failure for failure in failures if failure)]
-        self._ledger.close(forget=not notes)
-        if self._close_request is not None:
-            self._send_message({"id": self._close_request, "result": notes})
 
 
 def _as_failure(call: str, error: OSError) -> RunFailedError:

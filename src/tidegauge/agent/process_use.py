@@ -201,6 +201,10 @@ class ProcessWatch:
         pauses = seen.gc_log.new_pauses() if seen.gc_log else None
         if first:
             return None
+        try:
+            cpus_allowed = float(len(os.sched_getaffinity(leader.pid)))
+        except OSError:
+            cpus_allowed = float(os.cpu_count() or 1)
         return ProcessUse(
             name=name,
             processes=len(members),
@@ -212,7 +216,7 @@ class ProcessWatch:
             read_bytes=read_bytes,
             written_bytes=written_bytes,
             context_switches=switches,
-            cpus_allowed=_cpus_allowed(leader.pid, quota.cpus if quota else None),
+            cpus_allowed=cpus_allowed if quota is None else min(cpus_allowed, quota.cpus),
             cpu_throttled_s=throttled_s,
             memory_limit_bytes=memory.limit_bytes if memory else None,
             memory_left_bytes=memory.left_bytes if memory else None,
@@ -236,14 +240,6 @@ def _throttled_since(seen: _Seen, quota: CpuQuota | None) -> float | None:
     if quota is None:
         return None
     return 0.0 if before is None else max(0.0, quota.throttled_s - before)
-
-
-def _cpus_allowed(pid: int, quota_cpus: float | None) -> float:
-    try:
-        allowed = float(len(os.sched_getaffinity(pid)))
-    except OSError:
-        allowed = float(os.cpu_count() or 1)
-    return allowed if quota_cpus is None else min(allowed, quota_cpus)
 
 
 def _bytes_moved(seen: _Seen, members: Sequence[Stat]) -> tuple[int | None, int | None]:

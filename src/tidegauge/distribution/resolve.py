@@ -217,7 +217,10 @@ def _fetch_jars(recipe: Recipe, part: Path, report: Report) -> str:
     """Fill `part` with jars; returns where they are from, in words."""
     work = _make_empty_directory(part.parent / f"{part.name}.work")
     try:
-        if _in_local_repository(recipe) and _copy_jars(recipe, work, part, report, offline=True).succeeded:
+        # Whether Maven's local repository holds the root, so that a try without the network is worth its second.
+        match = re.search(r"-Dmaven\.repo\.local=(\S+)", os.environ.get("MAVEN_OPTS", ""))
+        local = Path(match.group(1)) if match else Path.home() / ".m2" / "repository"
+        if (local / recipe.root.path).exists() and _copy_jars(recipe, work, part, report, offline=True).succeeded:
             return "maven central (local repository)"
         _refuse_unknown_version(recipe)
         subject = f"{recipe.system} {recipe.version} from {shown_repository()} (once; it is kept in {part.parent})"
@@ -253,13 +256,6 @@ def _make_empty_directory(directory: Path) -> Path:
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir()
     return directory
-
-
-def _in_local_repository(recipe: Recipe) -> bool:
-    """Whether Maven's local repository holds the root, so that a try without the network is worth its second."""
-    match = re.search(r"-Dmaven\.repo\.local=(\S+)", os.environ.get("MAVEN_OPTS", ""))
-    local = Path(match.group(1)) if match else Path.home() / ".m2" / "repository"
-    return (local / recipe.root.path).exists()
 
 
 def _refuse_unknown_version(recipe: Recipe) -> None:

@@ -227,7 +227,11 @@ class FleetClocks:
                 continue  # It is lost, which the trial itself meets; or late, which shows in the bounds.
             with self._lock:
                 if slew_ppm:
-                    _add_slew(self._slews[self.names[number]], time.monotonic_ns(), slew_ppm)
+                    # Without earlier ones that it reaches: only the most from an instant on is ever asked for.
+                    slews = self._slews[self.names[number]]
+                    while slews and slews[-1][1] <= slew_ppm:
+                        slews.pop()
+                    slews.append((time.monotonic_ns(), slew_ppm))
                 for other, exchange in zip(self.names[number + 1 :], exchanges, strict=True):
                     if exchange is not None:
                         measured = self._measured[self.names[number], other]
@@ -257,13 +261,6 @@ class FleetClocks:
 
     def _burst_of_agent(self, number: int) -> tuple[Sequence[Exchange | None], float]:
         return self._agents[number].clock_burst(self._answer_at[number + 1 :])
-
-
-def _add_slew(slews: list[tuple[float, float]], at_ns: float, ppm: float) -> None:
-    """Add a slew, without earlier ones that it reaches: only the most from an instant on is ever asked for."""
-    while slews and slews[-1][1] <= ppm:
-        slews.pop()
-    slews.append((at_ns, ppm))
 
 
 def _most_since(slews: Sequence[tuple[float, float]], since_ns: float) -> float:

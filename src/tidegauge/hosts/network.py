@@ -209,20 +209,18 @@ def make_network(identifier: str, nodes: Sequence[str]) -> tuple[dict[str, Port]
     ports = {}
     for number, node in enumerate(nodes, 1):
         port = Port(f"{bridge}n{number}", f"{_namespace_prefix(identifier)}{number}", str(addresses[number]))
-        _plug_in(port, bridge)
+        run_command("ip", "netns", "add", port.namespace)
+        run_command(
+            "ip", "link", "add", port.interface, "type", "veth", "peer", "name", "eth0", "netns", port.namespace
+        )
+        run_command("ip", "link", "set", port.interface, "master", bridge, "up")
+        inner = ("ip", "-netns", port.namespace)
+        run_command(*inner, "address", "add", f"{port.address}/{_PREFIX_BITS}", "dev", "eth0")
+        run_command(*inner, "link", "set", "eth0", "up")
+        run_command(*inner, "link", "set", "lo", "up")
         ports[node] = port
     _verify_reachable(ports)
     return ports, clients_address
-
-
-def _plug_in(port: Port, bridge: str) -> None:
-    run_command("ip", "netns", "add", port.namespace)
-    run_command("ip", "link", "add", port.interface, "type", "veth", "peer", "name", "eth0", "netns", port.namespace)
-    run_command("ip", "link", "set", port.interface, "master", bridge, "up")
-    inner = ("ip", "-netns", port.namespace)
-    run_command(*inner, "address", "add", f"{port.address}/{_PREFIX_BITS}", "dev", "eth0")
-    run_command(*inner, "link", "set", "eth0", "up")
-    run_command(*inner, "link", "set", "lo", "up")
 
 
 def _verify_reachable(ports: Mapping[str, Port]) -> None:

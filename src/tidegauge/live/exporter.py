@@ -88,7 +88,9 @@ class Gauges:
         self._set_gauge("response_p99_ms", second.trial_id, second.response_p99_ms)
         self._set_gauge("end_to_end_p99_ms", second.trial_id, second.end_to_end_p99_ms)
         self._set_gauge("backlog_msgs", second.trial_id, second.backlog)
-        self._set_use_gauges(second.trial_id, second.use)
+        for field in fields(UseNow):
+            gauge_name = "server_gc_pause_s" if field.name == "gc_pause_s" else field.name
+            self._set_gauge(gauge_name, second.trial_id, getattr(second.use, field.name, None))
         numbers = [worker.worker for worker in second.workers]
         if numbers != self._workers_seen:  # One of them has nothing any more.
             self._clear_gauges(WORKER_GAUGES)
@@ -98,11 +100,6 @@ class Gauges:
             for name, value in zip(WORKER_GAUGES, values, strict=True):
                 if value is not None:
                     self._gauges[name].labels(second.trial_id, str(worker.worker)).set(value)
-
-    def _set_use_gauges(self, trial: str, use: UseNow | None) -> None:
-        for field in fields(UseNow):
-            name = "server_gc_pause_s" if field.name == "gc_pause_s" else field.name
-            self._set_gauge(name, trial, getattr(use, field.name, None))
 
     def _set_gauge(self, name: str, trial: str, value: float | None) -> None:
         """What is not known in this second is left out, rather than exposed as it was."""

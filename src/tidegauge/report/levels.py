@@ -190,7 +190,14 @@ def _detail_lines(results: Sequence[TrialResult]) -> list[str]:
         level_text += f", {finding.attested}" if finding.attested != NO_CUTS else ""
         same = choice.is_open or finding.level in (choice.level, None)
         asked = "" if same else f", {_expectation_words(choice)} level {choice.level}"
-        lines.append(f"{system}: {level_text}{asked}{_witness_details(finding)}")
+        # What the settings say, and beside it what was seen, where a second witness was called.
+        reasoning = "; ".join(finding.reasoning) or "no reasoning recorded"
+        if finding.syncs is None:
+            witness_words = f": {reasoning}"
+        else:
+            agrees = ", as the settings say" if finding.syncs.agreement is Agreement.AGREES else ""
+            witness_words = f"; settings read back: {reasoning}; system calls: {finding.syncs.words}{agrees}"
+        lines.append(f"{system}: {level_text}{asked}{witness_words}")
         lines += [f"{system}: differs from what was asked: {problem}" for problem in finding.problems]
     lines += [
         f"{system}: to be read with its level: {words}" for system, each in caveats(results).items() for words in each
@@ -200,15 +207,6 @@ def _detail_lines(results: Sequence[TrialResult]) -> list[str]:
 
 def _has_agreeing_syncs(finding: LevelFinding) -> bool:
     return finding.syncs is not None and finding.syncs.agreement is Agreement.AGREES
-
-
-def _witness_details(finding: LevelFinding) -> str:
-    """What the settings say, and beside it what was seen, where a second witness was called."""
-    reasoning = "; ".join(finding.reasoning) or "no reasoning recorded"
-    if finding.syncs is None:
-        return f": {reasoning}"
-    agrees = ", as the settings say" if finding.syncs.agreement is Agreement.AGREES else ""
-    return f"; settings read back: {reasoning}; system calls: {finding.syncs.words}{agrees}"
 
 
 def _expectation_words(choice: LevelChoice) -> str:

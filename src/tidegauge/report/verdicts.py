@@ -173,7 +173,15 @@ def _sentence_of_compared(compared: ComparedTrials, facts: RunFacts) -> str:
     trials = {result.spec.trial_id for result in compared.results}
     sayings = [spread for spread in facts.within if spread.trial_id in trials and spread.figure == question.figure]
     without = facts.missing_words(compared.experiment, compared.systems, point_words(compared.point))
-    reasons = [_objection_to_compared(compared, facts), without, _damage_words(compared.results, facts)]
+    # Why systems are missing from the comparison.
+    bad = [system for system in compared.systems if not compared.usable(system)]
+    if bad:
+        objection = f"no VALID trial of {facts.names.listed(bad)}"
+    elif compare.is_across_levels(compared, facts.run.terms.allowed):
+        objection = "don't compare these: the durability levels DIFFER or are unknown"
+    else:
+        objection = ""
+    reasons = [objection, without, _damage_words(compared.results, facts)]
     return _question_sentence(question, ratios, sayings, [*filter(None, reasons)], facts)
 
 
@@ -215,16 +223,6 @@ def _sides_of_compared(compared: ComparedTrials, figure: Callable[[MeasuredResul
 def _shortfall_mark(slow: Sequence[MeasuredResult]) -> tuple[str, str]:
     worst = min(slow, key=lambda result: result.msgs_per_s)
     return "did not keep up", f"{about(worst.msgs_per_s)} msg/s"
-
-
-def _objection_to_compared(compared: ComparedTrials, facts: RunFacts) -> str:
-    """Why systems are missing from the comparison."""
-    bad = [system for system in compared.systems if not compared.usable(system)]
-    if bad:
-        return f"no VALID trial of {facts.names.listed(bad)}"
-    if compare.is_across_levels(compared, facts.run.terms.allowed):
-        return "don't compare these: the durability levels DIFFER or are unknown"
-    return ""
 
 
 def _damage_words(results: Sequence[MeasuredResult], facts: RunFacts) -> str:

@@ -130,7 +130,15 @@ class TrialVerdict:
 def judge_evidence(evidence: Evidence) -> TrialVerdict:
     """Apply all rules."""
     invalid = _reasons_for_invalid(evidence)
-    integrity = _loss_and_damage(evidence)
+    # What got lost and what was damaged, by subscription.
+    integrity = []
+    for sub in evidence.subscriptions:
+        if sub.lost:
+            why = f"; {sub.lost_why}" if sub.lost_why else ""
+            text = f"{plural(sub.lost, 'acknowledged message')} got lost ({sub.name}){why}"
+            integrity.append(Reason(ReasonKind.LOST, text))
+        if sub.corrupt:
+            integrity.append(damage_reason(sub.name, sub.corrupt))
     doubtful = [*integrity, *_reasons_for_doubt(evidence)]
     validity = Validity.INVALID if invalid else Validity.DOUBTFUL if doubtful else Validity.VALID
     status = FAILED_CHECK if integrity else OK
@@ -297,19 +305,6 @@ def _is_generators(evidence: Evidence) -> bool:
 def damage_reason(subscription: str, messages: int) -> Reason:
     """Says how many messages of a subscription arrived damaged."""
     return Reason(ReasonKind.DAMAGED, f"{plural(messages, 'message')} arrived damaged ({subscription})")
-
-
-def _loss_and_damage(evidence: Evidence) -> list[Reason]:
-    """Says what got lost and what was damaged, by subscription."""
-    reasons = []
-    for sub in evidence.subscriptions:
-        if sub.lost:
-            why = f"; {sub.lost_why}" if sub.lost_why else ""
-            text = f"{plural(sub.lost, 'acknowledged message')} got lost ({sub.name}){why}"
-            reasons.append(Reason(ReasonKind.LOST, text))
-        if sub.corrupt:
-            reasons.append(damage_reason(sub.name, sub.corrupt))
-    return reasons
 
 
 def _reasons_for_doubt(evidence: Evidence) -> list[Reason]:

@@ -46,7 +46,18 @@ class IntervalLog:
         """
         if not encoded:
             return
-        file = self._open_file(from_mono_ns)
+        if self._file is None:
+            self._base_mono_ns = from_mono_ns
+            wall_s = time.time() - (time.monotonic_ns() - from_mono_ns) / 1e9
+            written_out = time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(wall_s))
+            self._file = LineFile(self._path)
+            self._file.append(
+                "#[Histogram log format version 1.3]\n"
+                f"#[StartTime: {wall_s:.3f} (seconds since epoch), {written_out}]\n"
+                f"#[BaseTime: {wall_s:.3f} (seconds since epoch)]\n"
+                '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
+            )
+        file = self._file
         whole = compressed(encoded)
         text = base64.b64encode(whole).decode()
         largest = decode_histogram(whole).max_ns() / NS_PER_MS if max_ms is None else max_ms
@@ -59,20 +70,6 @@ class IntervalLog:
         """Close the file, if there is one."""
         if self._file is not None:
             self._file.close(durable)
-
-    def _open_file(self, first_mono_ns: int) -> LineFile:
-        if self._file is None:
-            self._base_mono_ns = first_mono_ns
-            wall_s = time.time() - (time.monotonic_ns() - first_mono_ns) / 1e9
-            written_out = time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(wall_s))
-            self._file = LineFile(self._path)
-            self._file.append(
-                "#[Histogram log format version 1.3]\n"
-                f"#[StartTime: {wall_s:.3f} (seconds since epoch), {written_out}]\n"
-                f"#[BaseTime: {wall_s:.3f} (seconds since epoch)]\n"
-                '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
-            )
-        return self._file
 
 
 @dataclass(frozen=True)

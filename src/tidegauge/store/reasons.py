@@ -60,17 +60,15 @@ def with_stored_reasons(result: Mapping[str, Any], stored: object) -> dict[str, 
     parts = {part: whole.get(part, _reasons_of_texts(result[part], remedies)) for part in _PARTS if part in result}
     limiting = result.get("limiting")
     if isinstance(limiting, Mapping):
-        parts["limiting"] = {**_users_in_words(limiting), **limiting}
+        # How much of a host's CPUs was used and by whom, of a trial of before, whose evidence alone says it.
+        words = limiting.get("words")
+        if limiting.get("resource") != Resource.HOST_CPU or not isinstance(words, str):
+            used_by = {}
+        else:
+            used, _, users = words.partition(";")[0].partition(" (")
+            used_by = {"used": used, "users": users.rstrip(")")}
+        parts["limiting"] = {**used_by, **limiting}
     return {**result, **parts}
-
-
-def _users_in_words(limiting: Mapping[str, Any]) -> dict[str, str]:
-    """How much of a host's CPUs was used and by whom, of a trial of before, whose evidence alone says it."""
-    words = limiting.get("words")
-    if limiting.get("resource") != Resource.HOST_CPU or not isinstance(words, str):
-        return {}
-    used, _, users = words.partition(";")[0].partition(" (")
-    return {"used": used, "users": users.rstrip(")")}
 
 
 def left_out_of_old_notes(notes: Sequence[str]) -> tuple[Note, ...]:

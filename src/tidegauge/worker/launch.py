@@ -151,6 +151,14 @@ def _process_spec(process: WorkerProcess, options: WorkerOptions) -> ProcessSpec
     java, archive = site.installed.java, process.archive
     flags = [*jvm_flags(java, options, scratch), *(archive.flags(scratch) if archive else ())]
     argv = (str(java.executable), *flags, "-cp", os.pathsep.join(map(str, site.installed.jars)), MAIN_CLASS)
+    # What a worker that is reached from another host reads behind its secret.
+    if site.tls is None:
+        server_keys = []
+    else:
+        key, certificate = site.tls.new_server()
+        server_keys = [
+            base64.b64encode(pem).decode() for pem in (key.encode(), certificate.encode(), site.tls.authority)
+        ]
     return ProcessSpec(
         name=process.name,
         argv=(
@@ -164,19 +172,11 @@ def _process_spec(process: WorkerProcess, options: WorkerOptions) -> ProcessSpec
         env=_worker_environment(),
         cwd=str(scratch),
         log_path=str(process.log_path),
-        stdin_text="".join(f"{line}\n" for line in (process.secret, *_server_keys(site))),
+        stdin_text="".join(f"{line}\n" for line in (process.secret, *server_keys)),
         stop_grace_s=_STOP_GRACE_S,
         timer_slack_ns=_TIMER_SLACK_NS,
         network_node=site.link,
     )
-
-
-def _server_keys(site: Site) -> list[str]:
-    """What a worker that is reached from another host reads behind its secret."""
-    if site.tls is None:
-        return []
-    key, certificate = site.tls.new_server()
-    return [base64.b64encode(pem).decode() for pem in (key.encode(), certificate.encode(), site.tls.authority)]
 
 
 def _worker_environment() -> dict[str, str]:

@@ -47,7 +47,16 @@ def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
     if source.problems:
         return None
     nodes = 1 if len(file.amqp_uris) < NODES_FOR_REPLICATION else len(file.amqp_uris)
-    level = _level_of_queues(file, nodes, managed)
+    # The form of queue that the file asks for, at the level that it gives on so many nodes. A quorum queue of an
+    # attached cluster has as many members as the cluster's nodes allow, up to three, as OMB's has.
+    several = nodes >= NODES_FOR_REPLICATION or not managed
+    if file.queue_type == "QUORUM":
+        level = LevelChoice(1 if several else 3, "quorum", as_found=not managed)
+    elif file.queue_type == "STREAM":
+        level = LevelChoice(2 if several else 4, "stream", as_found=not managed)
+    else:
+        # What a persistent message in a classic queue waits for depends on the version, which the cluster reports.
+        level = LevelChoice(4, "classic" if file.message_persistence else "transient", as_found=True)
     return DriverTerms(
         level=level,
         nodes=nodes,
@@ -58,20 +67,6 @@ def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
         notes=tuple(_notes_on_file(file, source, management, managed)),
         kept={**source.data, "amqpUris": addresses},
     )
-
-
-def _level_of_queues(file: _RabbitDriverFile, nodes: int, managed: bool) -> LevelChoice:
-    """The form of queue that the file asks for, at the level that it gives on so many nodes.
-
-    A quorum queue of an attached cluster has as many members as the cluster's nodes allow, up to three, as OMB's has.
-    """
-    several = nodes >= NODES_FOR_REPLICATION or not managed
-    if file.queue_type == "QUORUM":
-        return LevelChoice(1 if several else 3, "quorum", as_found=not managed)
-    if file.queue_type == "STREAM":
-        return LevelChoice(2 if several else 4, "stream", as_found=not managed)
-    # What a persistent message in a classic queue waits for depends on the version, which the cluster reports.
-    return LevelChoice(4, "classic" if file.message_persistence else "transient", as_found=True)
 
 
 def _split_uris(uris: list[str], source: Source) -> tuple[list[str], list[str], str, str]:

@@ -93,7 +93,12 @@ class Apt:
                 f"Packages are fetched from Debian, and its keys are not here ({KEYRING}).",
                 "Install the package debian-archive-keyring, or install RabbitMQ and give its directory.",
             )
-        self._write_configuration()
+        for name in ("state/lists/partial", "cache/archives/partial", "etc/parts"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        (self.folder / "state/status").touch()
+        (self.folder / "etc/sources.list").write_text(f"deb [signed-by={KEYRING}] {MIRROR} {self.suite} main\n")
+        inherited = _run_plain(["apt-config", "dump"], None, 60, None)
+        (self.folder / "apt.conf").write_text(apt_configuration(self.folder, self.suite, inherited))
         self._run_apt(UPDATE_S_MAX, "apt-get", "-q", "update")
 
     def versions(self) -> dict[str, str]:
@@ -112,14 +117,6 @@ class Apt:
         """Fetch packages into a directory, checked. Returns the files, sorted."""
         self._run_apt(DOWNLOAD_S_MAX, "apt-get", "-q", "download", *packages, cwd=target)
         return sorted(target.glob("*.deb"))
-
-    def _write_configuration(self) -> None:
-        for name in ("state/lists/partial", "cache/archives/partial", "etc/parts"):
-            (self.folder / name).mkdir(parents=True, exist_ok=True)
-        (self.folder / "state/status").touch()
-        (self.folder / "etc/sources.list").write_text(f"deb [signed-by={KEYRING}] {MIRROR} {self.suite} main\n")
-        inherited = _run_plain(["apt-config", "dump"], None, 60, None)
-        (self.folder / "apt.conf").write_text(apt_configuration(self.folder, self.suite, inherited))
 
     def _run_apt(self, seconds_max: int, *argv: str, cwd: Path | None = None) -> str:
         return _run_plain(argv, self.folder / "apt.conf", seconds_max, cwd)
