@@ -21,7 +21,7 @@ from tidegauge.campaign.plan.generators import (
     sizes_to_know,
     sizing_warnings,
 )
-from tidegauge.campaign.plan.limits import check_faults, check_handles, machines_of
+from tidegauge.campaign.plan.limits import check_faults, check_handles, has_process_of_no_node, machines_of
 from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, campaign_that_fits, check_window, memory_needs
 from tidegauge.campaign.plan.plan import Plan, plan_campaign, plan_warnings
 from tidegauge.campaign.read.attach import read_secrets
@@ -38,7 +38,6 @@ from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.rigs import refusals_of_any_fleet
 from tidegauge.hosts.facts import load_bounds
 from tidegauge.hosts.memory import memory_available, this_machine
-from tidegauge.hosts.procfs import handles_available
 from tidegauge.hosts.space import FullSpeed, full_speed_known
 from tidegauge.hosts.storage import nearest_existing
 from tidegauge.model.attest import FUSE_LABEL, FileSystem, Means, Scenario
@@ -175,8 +174,10 @@ def _ask_clusters(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
         try:
             asked = cluster_book().ask(step.contender.implementation, choice, label, step.trials[0].choice)
         except TidegaugeError as error:
-            sentences[f"{label} was not asked which level it can have: {error.message}"] = None
-            if not isinstance(error, UserError):
+            is_asked = not isinstance(error, UserError)
+            answered = "did not say" if is_asked else "was not asked"
+            sentences[f"{label} {answered} which level it can have: {error.message}"] = None
+            if is_asked:
                 unreached[label] = None
             continue
         finding = level_to_expect(step, asked)
@@ -251,7 +252,7 @@ def check_fleet(campaign: Campaign, plan: Plan) -> tuple[str, ...]:
     """Sentences on who runs where. Raises `UserError` if the fleet that the file describes does not fit."""
     fleet = campaign.fleet_file
     hosts_of_role, nodes = dict(fleet.hosts_of_role), machines_of(campaign)
-    needed, each = fleet.server_hosts(nodes), fleet.nodes_per_host
+    needed, keeps = fleet.server_hosts(nodes), has_process_of_no_node(campaign)
     problem = ""
     if not nodes and not fleet.load_hosts:
         problem = f"others run its servers, and the file has no hosts of role {LOAD_ROLE}"
@@ -267,15 +268,16 @@ def check_fleet(campaign: Campaign, plan: Plan) -> tuple[str, ...]:
     if fleet.load_hosts:
         places = f"{plural(fleet.load_hosts, 'host')} of role {LOAD_ROLE}"
         load = f"{plural(campaign.worker.count, 'load generator')} on {places}"
-    shared = "one node each" if each == 1 else f"which share {nodes} nodes"
+    several = f"which share {nodes} nodes" if needed > 1 else f"which has all {nodes} nodes"
+    shared = "one node each" if nodes == needed else several
     if not nodes:
         return (f"Others run the servers; {load}.",)
-    link_notes = _link_faults(plan, fleet, campaign.fleet)
-    keeper = f", what belongs to no node on one of role {KEEPER_ROLE}" if fleet.has_keeper else ""
+    link_notes = _link_faults(plan, fleet, campaign.fleet, keeps)
+    keeper = f", what belongs to no node on one of role {KEEPER_ROLE}" if fleet.has_keeper and keeps else ""
     return (f"Servers are started on {role} of {campaign.fleet}, {shared}{keeper}; {load}.", *link_notes)
 
 
-def _link_faults(plan: Plan, fleet: FleetFile, path: str) -> tuple[str, ...]:
+def _link_faults(plan: Plan, fleet: FleetFile, path: str, has_keeper_process: bool) -> tuple[str, ...]:
     """Sentences on what else faults of links hit. Raises `UserError` where that is other nodes."""
     if not any(fault.kind.procedure.needs_network for trial in plan.trials for fault in trial.faults):
         return ()
@@ -284,7 +286,7 @@ def _link_faults(plan: Plan, fleet: FleetFile, path: str) -> tuple[str, ...]:
             f"{path}: nodes-per-host: a fault of a node's link affects its whole host, and so all nodes on that host.",
             "Leave out 'nodes-per-host', or choose other faults.",
         )
-    if fleet.has_keeper:
+    if fleet.has_keeper or not has_keeper_process:
         return ()
     words = "What belongs to no node (a ZooKeeper) is on the host of node 1: a fault of that node's link hits it, too."
     return (f"{words} With a host of role {KEEPER_ROLE} it does not.",)
@@ -343,12 +345,14 @@ def prepare_campaign(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> 
             require_package("scipy", "Attestations")
     check_faults(plan.trials, refusals_of_any_fleet if campaign.fleet else refusals_of_this_host)
     on_fleet = check_fleet(campaign, plan) if campaign.fleet else ()
-    few_files = _problem_here(lambda: check_handles(campaign, handles_available()), dry_run)
+    # Of what a fleet's hosts have they are asked when the run begins.
+    bounds = load_bounds()
+    few_files = "" if campaign.fleet else _problem_here(lambda: check_handles(campaign, bounds), dry_run)
     if not dry_run and not campaign.fleet:
         check_means(campaign, refusals_of_this_host)
     check_window(plan.trials, campaign.worker, campaign.where("workload", "in-flight"))
     check_workers(plan.trials, campaign.worker, campaign.where("worker"))
-    unfit = _problem_here(lambda: check_clients(plan, campaign, load_bounds()), dry_run)
+    unfit = "" if campaign.worker.hosts else _problem_here(lambda: check_clients(plan, campaign, bounds), dry_run)
     workers = Workers(plan.trials, campaign.worker, this_machine(), sharing_of(plan))
     needs = memory_needs(campaign, workers)
     memory = MemoryPlan(needs, memory_available(), campaign.worker.count)

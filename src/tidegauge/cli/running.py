@@ -408,6 +408,7 @@ def _servers_apart(ready: Ready, directory: Path, host: LocalHost, observer: Obs
         joined_fleet(fleet.address) as (launcher, own_address),
         servers_apart(campaign, fleet, launcher, host, own_address, directory=directory, observer=observer) as apart,
     ):
+        apart.check_bounds(ready.plan, campaign)
         check_faults(ready.plan.trials, apart.host.rig.refusals)
         check_means(campaign, apart.host.rig.refusals)
         yield apart

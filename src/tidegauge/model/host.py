@@ -252,12 +252,19 @@ class LoadBounds:
         files, maps: open files and memory maps of each process.
         threads: that can still be started, in all processes together.
         ports: of its own, for connections to one address of a server.
+        address: of the host in a fleet; "" = this host.
     """
 
     files: int = UNBOUNDED
     maps: int = UNBOUNDED
     threads: int = UNBOUNDED
     ports: int = UNBOUNDED
+    address: str = ""
+
+    @property
+    def where(self) -> str:
+        """Where these hold, in words."""
+        return f"on {self.address}" if self.address else "here"
 
 
 SERVER_ROLE = "server"

@@ -123,7 +123,7 @@ def test_a_level_that_a_cluster_can_not_have_is_refused_before_there_is_a_run(tm
 def test_a_cluster_that_does_not_answer_is_reported_and_refuses_nothing(tmp_path: Path, worker: Worker) -> None:
     worker.settings = RunFailedError("No Kafka broker reachable at h1:9092 (connection refused)")
     (words,), unreached = planning._ask_clusters(plan_of(tmp_path))
-    assert words.startswith("kafka@attached was not asked which level it can have: No Kafka broker reachable")
+    assert words.startswith("kafka@attached did not say which level it can have: No Kafka broker reachable")
     assert unreached == ("kafka@attached",)
 
 

@@ -83,20 +83,21 @@ class _Load:
         if crowded := self.crowded(workers):
             return f"would have {crowded}"
         if (files := self.files(workers)) > bounds.files:
-            return f"would have about {files:,} open files, and a process may have {bounds.files:,} here"
+            return f"would have about {files:,} open files, and a process may have {bounds.files:,} {bounds.where}"
         if (maps := self.maps(workers)) > bounds.maps:
             return (
                 f"would have about {self.threads(workers):,} threads with {maps:,} memory maps, and a process may have "
-                f"{bounds.maps:,} here"
+                f"{bounds.maps:,} {bounds.where}"
             )
         return ""
 
     def of_host(self, workers: int, bounds: LoadBounds, hosts: int = 1) -> str:
         """What those on each of so many hosts would need together and can't have there; "" if nothing."""
         if (threads := workers // hosts * self.threads(workers)) > bounds.threads:
-            return f"about {threads:,} threads, and {bounds.threads:,} more can be started here"
+            return f"about {threads:,} threads, and {bounds.threads:,} more can be started {bounds.where}"
         if (connections := self.connections(workers, hosts)) > bounds.ports:
-            return f"about {connections:,} connections to a server, and this host has {bounds.ports:,} ports for them"
+            host = bounds.address or "this host"
+            return f"about {connections:,} connections to a server, and {host} has {bounds.ports:,} ports for them"
         return ""
 
     def hosts(self, workers: int, bounds: LoadBounds) -> int:
@@ -170,9 +171,9 @@ def _advice_on_workers(load: _Load, bounds: LoadBounds) -> str:
         if short := load.of_each(fewest, bounds):
             return f"Each of {plural(fewest, 'load generator')} {short}: raise that limit (`ulimit -n`), or {fewer}."
         return f"Not even {WORKERS_MAX:,} load generators could hold them: {fewer}."
-    hosts = load.hosts(anywhere, bounds)
+    hosts = f"{plural(load.hosts(anywhere, bounds), 'host')} like {bounds.address or 'this one'}"
     return (
-        f"It takes at least {plural(anywhere, 'load generator')}, and {plural(hosts, 'host')} like this one for them: "
+        f"It takes at least {plural(anywhere, 'load generator')}, and {hosts} for them: "
         f"raise its limits (kernel.pid_max, kernel.threads-max, net.ipv4.ip_local_port_range), or {fewer}."
     )
 

@@ -16,8 +16,9 @@ from tidegauge.agent.api import Host, ProcessSpec, ProcessStatus
 from tidegauge.campaign.model import Campaign, SystemChoice
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.model import disk_needs
+from tidegauge.model.host import LoadBounds, ProcessMemory
 from tidegauge.model.rig import Ability
-from tidegauge.model.server import Handles, by_turns
+from tidegauge.model.server import by_turns
 from tidegauge.model.trial import LoadSpec, TrialSpec
 from tidegauge.model.workload import Workload
 from tidegauge.store.trial import TrialStore
@@ -27,26 +28,26 @@ from tidegauge.systems.api import KEEPER, Seat, System
 COPIES_MAX = 3
 
 
-def check_handles(campaign: Campaign, available: Handles) -> None:
-    """Raise `UserError` with the figures where a server would need more than a process may have here."""
+def check_handles(campaign: Campaign, available: LoadBounds) -> None:
+    """Raise `UserError` with the figures where a server would need more than a process may have on its host."""
     for point, choice in campaign.systems_at_points:
-        if campaign.starts_here(choice):
+        if choice.attach is None:
             _check_handles_of_server(point.campaign, choice, registry.system_named(choice.name), available)
 
 
-def _check_handles_of_server(campaign: Campaign, choice: SystemChoice, system: System, available: Handles) -> None:
+def _check_handles_of_server(campaign: Campaign, choice: SystemChoice, system: System, available: LoadBounds) -> None:
     partitions = campaign.workload.topics * campaign.workload.partitions
     needed = system.handles(partitions_of_node(campaign.workload, choice, campaign.nodes))
     where = campaign.where("workload", "partitions")
     need = f"{where}: workload.partitions: with {partitions:,} partitions a server of {system.title} needs"
     if needed.files > available.files:
         raise UserError(
-            f"{need} about {needed.files:,} open files, and a process may have {available.files:,} here.",
+            f"{need} about {needed.files:,} open files, and a process may have {available.files:,} {available.where}.",
             f"Raise the hard limit (`ulimit -Hn {needed.files}` as root, or LimitNOFILE), or take fewer partitions.",
         )
     if needed.maps > available.maps:
         raise UserError(
-            f"{need} about {needed.maps:,} memory maps, and a process may have {available.maps:,} here.",
+            f"{need} about {needed.maps:,} memory maps, and a process may have {available.maps:,} {available.where}.",
             f"Raise it (`sysctl vm.max_map_count={2 * needed.maps}` as root), or take fewer partitions.",
         )
 
@@ -61,6 +62,23 @@ def machines_of(campaign: Campaign) -> int:
         ),
         default=0,
     )
+
+
+def has_process_of_no_node(campaign: Campaign) -> bool:
+    """Whether a system that is started has a process that belongs to no node, such as a ZooKeeper."""
+    return any(
+        not process.of_nodes
+        for point, choice in campaign.systems_at_points
+        if choice.attach is None
+        for process in server_processes(point.campaign, choice)
+    )
+
+
+def server_processes(campaign: Campaign, choice: SystemChoice) -> Sequence[ProcessMemory]:
+    """The server processes of a system of a campaign, with the memory that each may need."""
+    system = registry.system_named(choice.name)
+    version = choice.version or system.default_version
+    return system.processes(version, campaign.nodes, choice.heap_mb, choice.direct_memory_mb, choice.shape)
 
 
 def partitions_of_node(workload: Workload, choice: SystemChoice, nodes: int) -> int:

@@ -35,6 +35,7 @@ from math import ceil
 from tidegauge.campaign.model import Campaign, Point, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan.contenders import label_of_system
 from tidegauge.campaign.plan.generators import SERVERS_UNKNOWN, in_words, users_of
+from tidegauge.campaign.plan.limits import server_processes
 from tidegauge.errors import UserError
 from tidegauge.fairness import receive_queue_messages
 from tidegauge.hosts.memory import Machine
@@ -270,10 +271,8 @@ def _need_of_system(point: Point, choice: SystemChoice, workers: Workers) -> Mem
     workers_here = 0 if workers.choice.hosts else max(workers.choice.count, most)
     if not campaign.starts_here(choice):
         return MemoryNeed(name, (), worker, workers=workers_here)
-    servers = system.processes(
-        choice.version or system.default_version, campaign.nodes, choice.heap_mb, choice.direct_memory_mb, choice.shape
-    )
-    return MemoryNeed(name, tuple(servers), worker, nodes=campaign.nodes, workers=workers_here)
+    servers = tuple(server_processes(campaign, choice))
+    return MemoryNeed(name, servers, worker, nodes=campaign.nodes, workers=workers_here)
 
 
 def too_large(need: MemoryNeed, available: MemoryAvailable | None) -> str:

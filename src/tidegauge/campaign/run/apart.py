@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address, IPv4Network
 from itertools import permutations
 from pathlib import Path
@@ -13,7 +13,9 @@ from tidegauge.agent.api import AGENT_PORTS
 from tidegauge.agent.authority import Authority, make_request
 from tidegauge.agent.client import AgentHost
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.plan.limits import machines_of
+from tidegauge.campaign.plan.generators import check_clients
+from tidegauge.campaign.plan.limits import check_handles, machines_of
+from tidegauge.campaign.plan.plan import Plan
 from tidegauge.campaign.run.on_hosts import (
     OnHost,
     call_on_each_host,
@@ -71,6 +73,15 @@ class Apart:
         provision_on_hosts(
             self.launcher, [*self.servers, *self.keepers], distribution, lambda text: self.observer(Note(text))
         )
+
+    def check_bounds(self, plan: Plan, campaign: Campaign) -> None:
+        """Raise `UserError` if a host lets a server or a load generator have too little of files, threads or ports."""
+        load_hosts = [agent.host for agent in self.load.agents] if self.load else []
+        bounds = call_on_each_host(self.launcher, [*self.servers, *load_hosts], OnHost, "bounds")
+        for host in self.servers:
+            check_handles(campaign, replace(bounds[host.address], address=host.address))
+        for host in load_hosts:
+            check_clients(plan, campaign, replace(bounds[host.address], address=host.address))
 
     def leave_launcher(self) -> None:
         """Leave what remains to agents, so that the launcher's end concerns no trial."""
