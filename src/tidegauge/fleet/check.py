@@ -69,14 +69,16 @@ def check_fleet(launcher: Launcher, fleet_file: FleetFile, report: Report, java_
         problems += disagreements(states)
         ready = [host for host in living if host.address in states]
         reachable = list(fleet.on_each(ready, "listen", lambda host: (host.address, PROBE_PORT)))
-        report("trying every port of the fleet's from each host to each ...")
+        report_of_pairs: Report = report if len(reachable) > 1 else lambda _: None
+        report_of_pairs("trying every port of the fleet's from each host to each ...")
         problems += fleet.closed_ports(reachable)
-        report("exchanging messages for clocks and round trips ...")
+        report_of_pairs("exchanging messages for clocks and round trips ...")
         exchanged, offsets = fleet.exchanges(reachable, fleet_file.drift_ppm)
-        report(f"sending from each host to each for {_TRANSFER_S:g} s ...")
+        report_of_pairs(f"sending from each host to each for {_TRANSFER_S:g} s ...")
         rates = fleet.transfers(reachable)
         servers = [host for host in ready if host.role == SERVER_ROLE]
-        report(f"trying the disks of {plural(len(servers), 'server')} at the same time ...")
+        if servers:
+            report(f"trying the disks of {plural(len(servers), 'server')} at the same time ...")
         disks: dict[str, DiskState] = fleet.on_each(servers, "disk")
         problems += [f"{address}: {disk.problem}" for address, disk in disks.items() if disk.problem]
     bounds, doubts = clock_offsets_and_problems(offsets, fleet_file.clock_s_max / 2 * 1e9)
@@ -236,7 +238,7 @@ class _Fleet:
                 for (first, other), ports in self._call_together(calls, _PORTS_S_MAX).items():
                     if ports.tcp or ports.udp:
                         sentences.append(
-                            f"{other} can't be reached from {first} at ports {ports}: a firewall is between."
+                            f"{other} can't be reached from {first} at ports {ports}: a firewall may be between."
                         )
         self._call_together(
             {address: partial(self._remotes[address].call, "close_ports") for address in opened}, _CALL_S_MAX

@@ -218,8 +218,10 @@ class Witness:
             return f": message {other.sequence} of producer {other.producer} is at that position now"
         if self.fate not in LOST:
             return ""
-        if self.previous is None and self.following is None:
-            return ": nothing of its stream is left"
-        left = f"ends with message {self.previous.sequence}" if self.previous else "has nothing before it"
-        more = f" and goes on with {self.following.sequence}" if self.following else ""
-        return f": what is left {left}{more}"
+        if self.previous and self.following:
+            return f": what is left goes from message {self.previous.sequence} to {self.following.sequence}"
+        if self.previous:
+            return f": what is left ends with message {self.previous.sequence}"
+        if self.following:
+            return f": what is left begins with message {self.following.sequence}"
+        return ": nothing of its stream is left"

@@ -35,6 +35,7 @@ _WARM_UP_S = (1.0, 3600.0)
 _MEASURE_S = (1.0, 86_400.0)
 _SEARCH_WARM_UP_S = (7.0, 20.0)
 _SEARCH_TRIAL_S = (8.0, 20.0)
+_CONFIRM_S = (_SEARCH_TRIAL_S[0], _MEASURE_S[1])
 _DRAIN_MAX = "60s"
 _GB = 1 << 30
 """What OMB calls a gigabyte, in bytes."""
@@ -45,11 +46,11 @@ _DRAIN_S = (60.0, 86_400.0)
 _BEST_EFFORT_S = (6.0, 86_400.0)
 """How long it may take under a `backlogDrainRatio` of 0, OMB's word for what is drained in testDurationMinutes."""
 
-MEANINGS = (
+_MEANING_OF_PUBLISHING = (
     "publishLatency in OMB's JSON is from the actual send, as OMB has it, and publishDelayLatency the wait before; "
-    "the report's response time is from the intended time and holds both. endToEndLatency is from the intended time, "
-    "on one clock, and no value is left out. docs/omb.md has the rest.",
+    "the report's response time is from the intended time and holds both. docs/omb.md has the rest."
 )
+_MEANING_OF_READING = "endToEndLatency is from the intended time, on one clock, and no value is left out."
 
 
 @dataclass(frozen=True)
@@ -237,7 +238,8 @@ def _make_translation(
         *([_servers_note(driver)] if managed else []),
         *([] if chosen.level else [_durability_note(driver)]),
         f"Each producer has at most {workload.in_flight_messages():,} messages in flight; OMB has no such bound.",
-        *MEANINGS,
+        _MEANING_OF_PUBLISHING,
+        *([_MEANING_OF_READING] if workload.subscriptions else []),
     ]
     with_thresholds = replace(campaign, thresholds=_parse_thresholds(chosen.thresholds, campaign))
     return Translation(with_thresholds, read, driver, tuple(all_notes))
@@ -266,19 +268,23 @@ def _with_chosen_memory(system: SystemChoice, chosen: Chosen, nodes: int) -> Sys
 def _choose_experiment(read: ReadWorkload, time_scale: float) -> tuple[ExperimentChoice, list[str]]:
     """The experiment that the rate asks for, and what to note about it."""
     rate = read.fields.producer_rate
-    warmup_s = _limit_to_bounds(read.fields.warmup_duration_minutes * _MINUTE_S * time_scale, _WARM_UP_S)
-    measure_s = _limit_to_bounds(read.fields.test_duration_minutes * _MINUTE_S * time_scale, _MEASURE_S)
+    sentences = [f"Durations of the files are multiplied by {time_scale:g} (--time-scale)."] if time_scale != 1 else []
+    minutes = {
+        "warmupDurationMinutes": (read.fields.warmup_duration_minutes, _WARM_UP_S),
+        "testDurationMinutes": (read.fields.test_duration_minutes, _MEASURE_S if rate else _CONFIRM_S),
+    }
+    lengths_s = []
+    for key, (length_min, bounds) in minutes.items():
+        lengths_s.append(_limit_to_bounds(length_min * _MINUTE_S * time_scale, bounds))
+        if lengths_s[-1] > length_min * _MINUTE_S * time_scale:
+            sentences.append(f"{key}: {length_min} becomes {lengths_s[-1]:g} s, the shortest there is.")
+    warmup_s, measure_s = lengths_s
     times = {
         "warm-up-min": _seconds_text(warmup_s),
         "warm-up-max": _seconds_text(warmup_s),
         "measure": _seconds_text(measure_s),
         "drain-max": _DRAIN_MAX,
     }
-    sentences = []
-    if time_scale != 1:
-        sentences.append(f"Durations of the files are multiplied by {time_scale:g} (--time-scale).")
-    if read.fields.warmup_duration_minutes == 0:
-        sentences.append(f"warmupDurationMinutes: 0 becomes {_WARM_UP_S[0]:g} s, the shortest there is.")
     if rate >= UNREACHABLE_MSGS_PER_S:
         sentences.append(
             f"producerRate: {rate} is no rate that anything reaches but OMB's way to say 'as fast as it goes': "
@@ -289,7 +295,6 @@ def _choose_experiment(read: ReadWorkload, time_scale: float) -> tuple[Experimen
         return _backlog_experiment(read, times["warm-up-min"], measure_s, time_scale, sentences)
     if rate:
         return _experiment_choice("latency", {**times, "rate": rate}), sentences
-    search_s = _limit_to_bounds(measure_s, _SEARCH_TRIAL_S)
     sentences.append(
         "producerRate: 0 becomes `max-throughput`: a search in trials of its own, and then a confirmation of the "
         "rate found on fresh figures, which alone is in OMB's JSON. OMB searches while it measures."
@@ -297,8 +302,8 @@ def _choose_experiment(read: ReadWorkload, time_scale: float) -> tuple[Experimen
     search = {
         "warm-up-min": _seconds_text(min(_SEARCH_WARM_UP_S[0], warmup_s)),
         "warm-up-max": _seconds_text(min(_SEARCH_WARM_UP_S[1], warmup_s)),
-        "measure": _seconds_text(search_s),
-        "confirm": _seconds_text(max(measure_s, search_s)),
+        "measure": _seconds_text(_limit_to_bounds(measure_s, _SEARCH_TRIAL_S)),
+        "confirm": _seconds_text(measure_s),
     }
     return _experiment_choice("max-throughput", search), sentences
 
@@ -324,13 +329,16 @@ def _backlog_experiment(
     }
     given_up = "backlogDrainRatio: 0 asks for no more than that time" if best_effort else "OMB waits for ever"
     scaled = " times --time-scale" if time_scale != 1 else ""
+    share = f"1/{_SHARE_AFTER_DRAIN} of it ({after_s:g} s)"
+    if after_s > measure_s / _SHARE_AFTER_DRAIN:
+        share = f"{after_s:g} s, the shortest there is,"
     backlog_notes = [
         f"consumerBacklogSizeGB: {fields.consumer_backlog_size_gb}{scaled} becomes `catch-up`: {messages:,} messages "
         "for each subscription. Consumers subscribe at the start and read nothing until the backlog is built; OMB lets "
         "them read while it warms up. All of it is in OMB's JSON: building, draining, and what is measured after.",
-        f"testDurationMinutes: with a backlog 1/{_SHARE_AFTER_DRAIN} of it ({after_s:g} s) is measured after the "
-        "backlog, and as much before at least; OMB goes on until all of it has passed. A backlog that is not gone "
-        f"{options['drain-max']} after its readers began is given up; {given_up}.",
+        f"testDurationMinutes: with a backlog {share} is measured after the backlog, and as much before at least; OMB "
+        f"goes on until all of it has passed. A backlog that is not gone {options['drain-max']} after its readers "
+        f"began is given up; {given_up}.",
     ]
     return _experiment_choice("catch-up", options), [*sentences, *backlog_notes]
 
@@ -351,8 +359,8 @@ def _durability_note(driver: ReadDriver) -> str:
 
 def _servers_note(driver: ReadDriver) -> str:
     return (
-        f"--managed: {driver.system.title} is started here on {plural(driver.terms.nodes, 'node')}, as the file's "
-        "replication asks for; its addresses have no effect."
+        f"--managed: {driver.system.title} is started here on {plural(driver.terms.nodes, 'node')}, and nothing is "
+        "sent to the file's addresses."
     )
 
 

@@ -63,7 +63,7 @@ def test_the_places_of_losses_in_a_stream() -> None:
     assert found.witness is not None
     assert found.witness.sentence() == (
         "message 0 of producer 0 was acknowledged to partition 0 at position 0, and is gone: "
-        "what is left has nothing before it and goes on with 2"
+        "what is left begins with message 2"
     )
 
 

@@ -96,7 +96,7 @@ def test_a_firewall_between_hosts_of_a_run_is_named_before_anything_waits_for_it
         return Unreached((7300, 7301)) if address == HOSTS[1].address else Unreached()
 
     monkeypatch.setattr(OpenPorts, "unreached", unreached)
-    reached = f"{OTHER} can't be reached from {ONE} at ports 7300 to 7301: a firewall is between"
+    reached = f"{OTHER} can't be reached from {ONE} at ports 7300 to 7301: a firewall may be between"
     with pytest.raises(UserError, match=re.escape(reached)):
         link_ceilings(Loopback(HOSTS), HOSTS[1:2], HOSTS[0].address)
     assert set(link_ceilings(Loopback(HOSTS), HOSTS[2:], HOSTS[0].address)) == {HOSTS[2].address}
