@@ -20,6 +20,7 @@ from worker_samples import several
 
 from tidegauge import store
 from tidegauge.campaign.read.published import examine_claims
+from tidegauge.config.units import parse_size_bytes
 from tidegauge.model.faults import Fault, FaultKind, FaultResult
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
@@ -41,7 +42,7 @@ from tidegauge.model.trial import (
 )
 from tidegauge.model.use import OtherHostUse
 from tidegauge.model.variant import SameWithin, Variant
-from tidegauge.model.workload import Arrival, LateReaders, RatePhase, RateSchedule
+from tidegauge.model.workload import Arrival, Compression, LateReaders, RatePhase, RateSchedule, Workload
 from tidegauge.published.examine import Choice
 from tidegauge.published.examine import report_named as published_report
 from tidegauge.statistics.designs import Design, design_points
@@ -52,6 +53,7 @@ THREE = (KAFKA, PULSAR, RABBITMQ)
 SIX = ("kafka@4.2.0", KAFKA, "pulsar@3.3.9", PULSAR, "rabbitmq@3.13.7", RABBITMQ)
 NINE = (*SIX, "kafka@3.9.1", "pulsar@3.0.9", "rabbitmq@4.0.5")
 """More than there are colours."""
+LINGER = "systems.kafka.producer.linger.ms"
 LONG_SWEEP = tuple(str(2**power) for power in range(10))
 """Numbers of partitions."""
 _NS = 1_000_000_000
@@ -86,19 +88,32 @@ def _level(number: int) -> LevelFinding:
 
 def loaded(made: LoadSpec, scale: float = 1.0, rate: float | None = None, **changes: object) -> LoadResult:
     """A load's result at its level. `rate`: what a closed loop reached."""
-    found = result(made, scale, level=_level(made.choice.level), **changes)
+    length = {"measured_s": made.measure_s}
+    found = result(made, scale, **{"level": _level(made.choice.level), **length, **changes})
     return found if rate is None else replace(found, msgs_per_s=rate, mb_per_s=rate * 1024 / 1e6)
 
 
 def trial(system: str, experiment: str, number: int, block: int = 0, **changes: object) -> LoadSpec:
     """One trial's spec. `point`: of a sweep; its level is that of the point."""
     made: LoadSpec = replace(spec(system, experiment, number, block), measure_s=float(MEASURE_S), **changes)  # type: ignore[arg-type]
+    made = replace(made, workload=_workload_at(made.workload, made.point))
     level, _, form = made.point.get("durability", "").partition(" ")
     choice = LevelChoice(int(level), form if system == PULSAR else "") if level else made.choice
     if experiment == "peak":
         closed = replace(made.workload, arrival=Arrival.CLOSED_LOOP)
         return replace(made, choice=choice, workload=closed, rate_rule=AS_FAST_AS_IT_GOES)
     return replace(made, choice=choice)
+
+
+def _workload_at(workload: Workload, point: Mapping[str, str]) -> Workload:
+    """The workload with what a point says of it, as a plan has it."""
+    client = workload.client
+    client = replace(client, compression=Compression(point.get("compression", client.compression)))
+    if "batch-size" in point:
+        client = replace(client, batch_bytes_max=int(parse_size_bytes(point["batch-size"])))
+    if LINGER in point:
+        workload = replace(workload, producer_overrides={"kafka": {"linger.ms": point[LINGER]}})
+    return replace(workload, client=client, partitions=int(point.get("partitions", workload.partitions)))
 
 
 def steady(rate: float, scale: float = 1.0) -> list[Second]:
@@ -340,9 +355,14 @@ def sweep_of_two_axes(runs: Path) -> Path:
     return maker.done()
 
 
-DESIGN_AXES = ("partitions", "batch-size", "systems.kafka.producer.linger.ms", "acks")
+DESIGN_VALUES = {
+    "partitions": ("1", "10", "100"),
+    "batch-size": ("16KiB", "64KiB", "1MiB"),
+    LINGER: ("0", "5", "20"),
+    "compression": ("none", "lz4", "gzip"),
+}
 DESIGN_POINTS = [
-    {axis: f"v{place}" for axis, place in zip(DESIGN_AXES, point, strict=True)}
+    {axis: values[place] for (axis, values), place in zip(DESIGN_VALUES.items(), point, strict=True)}
     for point in design_points(Design.PAIRWISE, (3, 3, 3, 3))
 ]
 
@@ -350,8 +370,8 @@ DESIGN_POINTS = [
 def scale_in_design(point: Mapping[str, str], block: int) -> float:
     """p99 is 4 times as high at the last partitions, twice at the last linger.ms, and up to 1 % off by chance."""
     chance = 1 + 0.002 * ((DESIGN_POINTS.index(dict(point)) * 7 + block * 5) % 11 - 5)
-    steps = {"v0": 1.0, "v1": 2.0, "v2": 4.0}[point["partitions"]]
-    return steps * {"v0": 1.0, "v1": 1.4, "v2": 2.0}[point["systems.kafka.producer.linger.ms"]] * chance
+    steps = {"1": 1.0, "10": 2.0, "100": 4.0}[point["partitions"]]
+    return steps * {"0": 1.0, "5": 1.4, "20": 2.0}[point[LINGER]] * chance
 
 
 def sweep_of_a_design(runs: Path) -> Path:
@@ -371,7 +391,7 @@ def sweep_of_settings(runs: Path) -> Path:
         for size in ("16KiB", "128KiB", "1MiB"):
             for block in range(2):
                 number += 1
-                point = {"systems.kafka.producer.linger.ms": linger, "batch-size": size}
+                point = {LINGER: linger, "batch-size": size}
                 made = trial(KAFKA, "peak", number, block, point=point)
                 maker.trial(loaded(made, rate=100_000.0 * int(linger) / 20 + 1_000.0 * number))
     return maker.done()
@@ -499,7 +519,8 @@ def _late(runs: Path, name: str, experiment: str, systems: Sequence[str], subscr
         late = LateReaders(1, 480_000, "480k messages", 0.99, 120.0)
         made = trial(system, experiment, number, late=late)
         made = replace(made, workload=replace(made.workload, subscriptions=subscriptions))
-        found = loaded(made)
+        # Most of the time times are four times as long (`_chasing`).
+        found = loaded(made, 3.5)
         (only,) = found.subscriptions
         names = [f"sub-{place}" for place in range(2)]
         maker.trial(replace(found, subscriptions=tuple(replace(only, name=one) for one in names)), _chasing(system))
@@ -587,7 +608,9 @@ def attest(runs: Path) -> Path:
     made = AttestSpec(**spec(experiment="attest").shared, msgs_per_s=2000.0, attest=PLAN)
     maker.trial(attested(made, outcome(cycle())))
     maker.run.write_finding(
-        Finding("0001-attest-kafka", "attest", KAFKA, 0, True, ("20 cuts",), (), {}, attestations=(attestation(),))
+        Finding(
+            "0001-attest-kafka", "attest", KAFKA, 0, True, ("20 cuts",), (), {}, attestations=(attestation(level=3),)
+        )
     )
     return maker.done()
 
@@ -602,11 +625,7 @@ def published(runs: Path) -> Path:
                 number += 1
                 point = {"partitions": partitions, "durability": level}
                 made = trial(system, "latency", number, point=point)
-                made = replace(
-                    made,
-                    workload=replace(made.workload, partitions=int(partitions)),
-                    rate_rule=RateRule("50%", is_share=True),
-                )
+                made = replace(made, rate_rule=RateRule("50%", is_share=True))
                 maker.trial(loaded(made, scale))
     path = maker.done()
     claims = tuple(claim.id for claim in published_report("streamnative-2020").claims)
@@ -628,8 +647,10 @@ def nothing_acknowledged(runs: Path) -> Path:
     maker = Maker(runs, "nothing-acknowledged")
     empty = latency(count=0)
     empty = replace(empty, mean_ms=0.0, p50_ms=None, p75_ms=None, p90_ms=None, max_ms=0.0)
+    (only,) = result().subscriptions
+    unread = (replace(only, received=0, end_to_end=empty),)
     found = loaded(
-        trial(KAFKA, "peak", 1), rate=0.0, response=empty, service=empty, acked=0, subscriptions=(), **_FAILED
+        trial(KAFKA, "peak", 1), rate=0.0, response=empty, service=empty, acked=0, subscriptions=unread, **_FAILED
     )
     maker.trial(found, [Second("measure", 0.0) for _ in range(3)])
     return maker.done()
@@ -647,7 +668,8 @@ def variants(runs: Path) -> Path:
     """Three variants, interleaved over five blocks of which one variant has three."""
     maker = Maker(runs, "variants")
     maker.run.variants = tuple(
-        Variant(name, {"producer linger.ms": "20" if name == "linger-20" else "0"}) for name in VARIANTS
+        Variant(name, {"producer linger.ms": linger, "producer acks": acks})
+        for name, linger, acks in (("linger-0", "0", "all"), ("linger-20", "20", "all"), ("acks-1", "0", "1"))
     )
     maker.run.same_within = SameWithin(ms=1.0)
     number = 0

@@ -58,8 +58,8 @@ def test_what_matters_stands_first_with_its_ratio_and_interval(sweep: SweepEffec
     assert table.label_head == f"field, {KAFKA}"
     assert table.labels[:2] == ("partitions", "linger.ms")
     cells = {column.head: column.cells for group in table.groups for column in group.columns}
-    assert (cells["lowest at"][:2], cells["highest at"][0]) == (("v0", cells["lowest at"][1]), "v2")
-    assert cells["highest at"][1] == "v2"
+    assert (cells["lowest at"][:2], cells["highest at"][0]) == (("1", cells["lowest at"][1]), "100")
+    assert cells["highest at"][1] == "20"
     assert [round(float(ratio.rstrip("x"))) for ratio in cells["ratio"][:2]] == [4, 2]
     assert cells["verdict"] == ("more than chance", "more than chance", "none shown", "none shown")
     low, _, high = cells["95% interval"][0].split()
@@ -69,7 +69,7 @@ def test_what_matters_stands_first_with_its_ratio_and_interval(sweep: SweepEffec
 def test_a_sentence_says_what_moves_the_figure(sweep: SweepEffects, run: StoredRun) -> None:
     sentence = effects_sentence(sweep)
     assert sentence.startswith("response p99 moved by partitions (4")
-    assert " from v0 to v2) and linger.ms (" in sentence
+    assert " from 1 to 100) and linger.ms (" in sentence
     (verdict,) = verdicts(RunFacts(run))
     assert f"Kafka: {sentence}" in verdict.sentence
 
@@ -94,7 +94,7 @@ def test_the_first_picture_has_each_field_with_its_ratio_and_interval(run: Store
     figure = file_figure(picture, {KAFKA: 0})
     (axes,) = figure.axes
     rows = [label.get_text().split("\n") for label in axes.get_yticklabels()]
-    assert rows[:2] == [["partitions", "v0 to v2"], ["linger.ms", "v0 to v2"]]
+    assert rows[:2] == [["partitions", "1 to 100"], ["linger.ms", "0 to 20"]]
     assert [len(lines) for lines in rows[2:]] == [1, 1], "what shows no effect has no direction"
     drawn = sorted(
         (x, y)
@@ -141,7 +141,7 @@ def test_sustainable_rates_that_were_found_have_effects_too() -> None:
     ]
     (sweep,) = effects_of_findings(findings)
     assert effects_sentence(sweep).startswith("sustainable rate moved by partitions (")
-    assert sweep.effects.effects[0].highest == "v0"
+    assert sweep.effects.effects[0].highest == "1"
 
 
 def test_without_repeats_it_is_said_that_effects_may_hide(run: StoredRun) -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isnan
+from math import isnan, prod
 from pathlib import Path
 
 import pytest
@@ -279,6 +279,9 @@ class TestOverTime:
         marks = [(span.label, span.begin, span.end) for span in drawn.plot.spans if span.inner]
         assert marks == [("pause", 2.0, 3.5), ("restart", 6.0, 8.0), ("", 6.0, 10.0)]
         assert "Darker: more systems still had the fault." in drawn.words
+        light = {at: _light_left(drawn, at) for at in (1.0, 3.0, 7.0, 9.0, 11.0)}
+        assert light[3.0] == pytest.approx(light[7.0]), "both systems had it"
+        assert light[7.0] < light[9.0] < light[11.0] == light[1.0] == 1.0
 
     def test_a_trial_that_was_cut_off_shows_what_it_had(self, gallery: Gallery) -> None:
         (drawn,) = [one for one in gallery.titled("cut-off", "Rate over time") if PULSAR in one.plot.systems]
@@ -485,6 +488,22 @@ def _shown_pt(drawn: Drawn, system: str) -> list[float]:
     lines = [line for line in drawn.axes.get_lines() if line.get_gid() == drawn.gids[system]]
     marked = [line for line in lines if line.get_marker() not in ("", "None", None, "_", "|", ".")]
     return [float(place[0]) for line in marked for place in line.get_transform().transform(line.get_xydata())]
+
+
+def _light_left(drawn: Drawn, at: float) -> float:
+    """Of what is behind the shades of faults at a place of the x axis."""
+    shades = [patch for patch in drawn.axes.patches if isinstance(patch, Rectangle) and (patch.get_alpha() or 1.0) < 1]
+    return prod(1 - shade.get_alpha() for shade in shades if 0 <= at - shade.get_x() < shade.get_width())
+
+
+@pytest.mark.parametrize("name", ["sweep-of-three", "sweep-of-levels", "search-of-a-sweep", "one-system"])
+def test_a_file_names_a_number_of_partitions_only_where_all_its_trials_had_that(gallery: Gallery, name: str) -> None:
+    run = gallery.run(name)
+    for spec in run.specs:
+        assert spec.point.get("partitions", "1") == str(spec.workload.partitions)
+    words = provenance_words(run)
+    varies = len({spec.workload.partitions for spec in run.specs}) > 1
+    assert ("partitions vary" in words, "1 partition each" in words) == (varies, not varies)
 
 
 class TestLongTrials:

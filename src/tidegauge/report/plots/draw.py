@@ -211,13 +211,17 @@ def _row_names_that_fit(plot: Plot) -> list[str]:
     return shown
 
 
+_LEFT_LIGHT = 0.6
+"""Of what is behind the shade of a fault that all trials have."""
+
+
 def _draw_spans(axes: Axes, plot: Plot) -> None:
     """Shade the spans of the x axis, and the bands of the axis of values."""
     for span in plot.spans:
         # Those within another end below its label.
         up_to = 1 - (FONT_PT + 2) / (axes.bbox.height + 1) if span.inner else 1.0
         if span.end > span.begin:
-            colour, alpha = (FAINT, 0.25) if span.inner else (SPAN, 1.0)
+            colour, alpha = (FAINT, 1 - _LEFT_LIGHT**span.share) if span.inner else (SPAN, 1.0)
             axes.axvspan(span.begin, span.end, 0, up_to, color=colour, alpha=alpha, lw=0, zorder=0)
         if span.end <= span.begin or span.inner:
             axes.axvline(span.begin, 0, up_to, color=FAINT, lw=1, zorder=1)

@@ -226,12 +226,14 @@ class Span:
     """A stretch of the x axis, such as the measured window; a single instant where it ends as it begins.
 
     `inner`: it lies within another, such as a fault within the window, and is drawn darker, with its label lower.
+    `share`: of the trials that it is of; those that begin together are as dark together as one of all.
     """
 
     begin: float
     end: float
     label: str
     inner: bool = False
+    share: float = 1.0
 
 
 @dataclass(frozen=True)

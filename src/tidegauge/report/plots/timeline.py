@@ -318,21 +318,23 @@ def _fault_spans(compared: ComparedTrials) -> tuple[Span, ...]:
 
     Those of a given length are over at about the same time, and one mark stands for all systems. How long a node takes
     to be started again differs: then each end that is later by a second or more has a mark of its own, without a label,
-    so that the shade is the darker the more systems still had the fault.
+    so that the shade is the darker the more systems still had the fault, and alike for all faults.
     """
     return tuple(span for results in faults_by_number(compared.loads) for span in _spans_by_end(results))
 
 
 def _spans_by_end(results: Sequence[FaultResult]) -> list[Span]:
     """Spans of the faults with one number in all trials, ordered by their ends."""
-    begin = min(fault.from_s for fault in results)
-    spans: list[Span] = []
-    for fault in sorted(results, key=lambda fault: fault.until_s):
-        if not spans:
-            spans.append(Span(begin, fault.until_s, fault.fault.name, True))
-        elif fault.until_s - spans[-1].end >= _APART_S:
-            spans.append(Span(begin, fault.until_s, "", True))
-    return spans
+    begin, ends = min(fault.from_s for fault in results), list[list[float]]()
+    for until_s in sorted(fault.until_s for fault in results):
+        if ends and until_s - ends[-1][0] < _APART_S:
+            ends[-1].append(until_s)
+        else:
+            ends.append([until_s])
+    return [
+        Span(begin, alike[0], "" if number else results[0].fault.name, True, len(alike) / len(results))
+        for number, alike in enumerate(ends)
+    ]
 
 
 def _lines_of_system(compared: ComparedTrials, system: str, details: Details, chart: Chart) -> list[Series]:
