@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 from chromium import DESKTOP, MARKS, PHONE, Seen, browser, seen
+from gallery_samples import sweep_of_levels
 from report_samples import HOSTILE, interrupted_run, sample_run
 
 from tidegauge import store
 from tidegauge.cli.main import run_command
 from tidegauge.report.html.index_rows import index_row
-from tidegauge.report.html.page import index_page
+from tidegauge.report.html.page import index_page, report_page
 
 __all__ = ["browser", "seen"]
 pytestmark = MARKS
@@ -184,6 +185,42 @@ def test_a_table_that_is_wider_than_the_screen_says_so(seen: Seen, report: Path)
     )
     assert all(wide == marked for wide, marked in said)
     assert {wide for wide, _ in said} == {True, False}
+
+
+BROKEN_NAMES = """() => [...document.querySelectorAll("tbody th")].flatMap((head) => {
+  const text = head.firstChild;
+  return [...(text?.textContent || "").matchAll(/\\S+@\\S+/g)].filter((name) => {
+    const range = document.createRange();
+    range.setStart(text, name.index);
+    range.setEnd(text, name.index + name[0].length);
+    return new Set([...range.getClientRects()].map((line) => line.top)).size > 1;
+  }).map((name) => name[0]);
+})"""
+
+
+def test_on_a_phone_names_of_systems_stay_whole_and_every_list_says_that_it_is_wider(
+    seen: Seen, report: Path, runs: Path
+) -> None:
+    page = opened_all(seen, report)
+    page.set_viewport_size(PHONE)
+    assert page.evaluate(BROKEN_NAMES) == []
+    page.add_style_tag(content="tbody th { min-width: 3rem !important; max-width: 3rem !important; }")
+    assert page.evaluate(BROKEN_NAMES), "it can fail"
+    page.goto((runs / "index.html").as_uri())
+    page.wait_for_function("document.querySelectorAll('.scroll.wide').length > 0")
+    assert page.locator(".scroll:not(.wide)").count() == 0
+
+
+def test_on_paper_no_heading_stands_over_nothing(seen: Seen, tmp_path: Path) -> None:
+    run = store.load_run(sweep_of_levels(tmp_path))
+    store.write_page(run.path / "report.html", report_page(run, store.details_of(run)))
+    page = seen.opened((run.path / "report.html").as_uri())
+    page.emulate_media(media="print")
+    heading = page.locator("h3", has_text="durability=2")
+    assert heading.count() == 1
+    assert not heading.is_visible()
+    page.evaluate("for (const one of document.querySelectorAll('.more')) one.open = true")
+    assert heading.is_visible()
 
 
 def test_paper_takes_few_pages(seen: Seen, report: Path) -> None:

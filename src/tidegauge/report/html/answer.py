@@ -168,7 +168,7 @@ def _all_badges(facts: RunFacts) -> list[Badge]:
     run = facts.run
     badges = [*_threshold_badges(facts.rulings), *_claim_badges(run)]
     if run.status != "finished":
-        sentence = f"Run {run.status}, {facts.finished_words}.{f' {run.reason}' if run.reason else ''}"
+        sentence = capitalized(f"{run.reason.rstrip('.')}.") if run.reason else ""
         state = DOUBT if run.status == "running" else BAD
         badges.append(Badge(state, f"Run {run.status}: {facts.finished_words}", sentence))
     if run.damage:

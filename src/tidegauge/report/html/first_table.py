@@ -90,7 +90,7 @@ def _table_of_rows(rows: Sequence[_Row], names: SystemNames) -> FigureTable:
     groups = (
         ColumnGroup("", (figure_column("msg/s", "msgs_per_s"),)),
         ColumnGroup("response, ms", (figure_column("p50", "response_ms_p50"), figure_column("p99", "response_ms_p99"))),
-        ColumnGroup("end-to-end", (figure_column("p99", "end_to_end_ms_p99"),)),
+        ColumnGroup("end-to-end, ms", (figure_column("p99", "end_to_end_ms_p99"),)),
         ColumnGroup("", (validity,)),
     )
     several = len({row.experiment for row in rows}) > 1

@@ -144,7 +144,7 @@ def _sync_witnesses(run: StoredRun) -> list[tuple[str, str, str]]:
 
 def render_page(template: str, script: str, **content: Any) -> str:
     """A page of a template, with its styles and its script in it."""
-    text = _asset_text(script)
+    text = f"{_asset_text(script)}{_asset_text('tables.js')}"
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return (
         template_environment()

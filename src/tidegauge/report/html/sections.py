@@ -10,7 +10,7 @@ from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, ReadSpec, point_words
 from tidegauge.model.variant import VARIANT
-from tidegauge.numbers import plural
+from tidegauge.numbers import capitalized, plural
 from tidegauge.report import contests, usage
 from tidegauge.report.effects import effects_of_compared, effects_of_findings, effects_parts
 from tidegauge.report.facts import RunFacts, further_tables, table_notes
@@ -277,7 +277,8 @@ def _unfinished_parts(facts: RunFacts, experiment: str, details: Details, prefix
         charts = READING if isinstance(trial.spec, ReadSpec) else MAIN
         plots = trial_timelines(details[trial.trial_id], trial.spec.system, f"{prefix}-unfinished-{number}", charts)
         if plots:
-            words = f"{f'{trial.why}. ' if trial.why else ''}No figure of it is a result."
+            why = f"{capitalized(trial.why)}. " if trial.why not in ("", trial.status) else ""
+            words = f"{why}No figure of it is a result."
             context_words = context_of_unfinished(trial.spec, trial.status)
             drawn = tuple(replace(plot, context=context_words) for plot in plots)
             parts.append(SectionPart(f"{trial.trial_id}: {trial.status}", words, drawn))

@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
-  const WIDTH = 400, HEIGHT = 170, LEFT = 46, RIGHT = 8, BOTTOM = 34, TOP = 22, NOW_S = 5;
+  const WIDTH = 400, HEIGHT = 170, LEFT = 46, RIGHT = 8, BOTTOM = 34, TOP = 22, NOW_S = 5, EMPTY_S = 5;
   const MARKS_MAX = { x: 5, y: 4 };
   const CHARTS = [
     ["msgs_per_s", "Rate, msg/s"],
@@ -65,7 +65,7 @@
     caption.append(value);
     figure.append(caption, svg);
     byId("charts").append(figure);
-    return { key, value, line, band, marks, target, said, measured };
+    return { key, figure, value, line, band, marks, target, said, measured };
   });
 
   // Round values from one to another, at most so many: 1, 2 or 5 times a power of ten apart.
@@ -130,6 +130,8 @@
       const up = (value) => HEIGHT - BOTTOM - (value / (most || 1)) * (HEIGHT - BOTTOM - TOP);
       // Looks at what is used end a little after the seconds of the load; what is older than that is not now.
       const newest = old ? [] : seconds.slice(-NOW_S).map((one) => one[chart.key]).filter(isKnown);
+      // Of what nobody looks at, nothing is drawn.
+      chart.figure.hidden = seconds.length > EMPTY_S && !known.length && aim === null;
       drawAxes(chart, from, to, most, across, up);
       chart.line.setAttribute("d", path(seconds, chart.key, across, up));
       chart.line.setAttribute("opacity", old ? "0.5" : "1");

@@ -89,12 +89,6 @@
     });
   }
 
-  // A table that is wider than its place says so, also where that becomes narrower, or is unfolded later.
-  const widths = new ResizeObserver((entries) => {
-    for (const { target } of entries) target.classList.toggle("wide", target.scrollWidth > target.clientWidth + 1);
-  });
-  for (const place of document.querySelectorAll(".scroll")) widths.observe(place);
-
   // A link leads to a part that may be folded: it is opened, with all that it stands in.
   const openTo = (anchor) => {
     let one = anchor ? document.getElementById(anchor) : null;
