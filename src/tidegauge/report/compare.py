@@ -180,6 +180,8 @@ def objection(compared: ComparedTrials, across_levels: bool = False) -> str:
     if is_across_levels(compared, across_levels):
         return f"{name}: not compared, since the systems are not known to give the same durability level."
     unusable = [system for system in compared.systems if not compared.usable(system)]
+    if len(unusable) == len(compared.systems):
+        return f"{name}: nothing is compared, since no system has a valid trial."
     if unusable:
         have = "has" if len(unusable) == 1 else "have"
         return f"{name}: not compared with {join_with_and(unusable)}, which {have} no valid trial."

@@ -41,8 +41,8 @@ _LABEL_CHARS_NARROW = 10
 """Width of labels where a table would not fit into one otherwise: "RabbitMQ (quorum)" then takes two lines."""
 EXPERIMENTS_MAX = 3
 _LIMIT_HEAD = "limited by"
-_DROPPED_HEADS = (_LIMIT_HEAD, "p99", "messages")
-"""Columns that a sweep's table does without where it is too wide, in this order; "p99" alone is end-to-end's."""
+_DROPPED_HEADS = (_LIMIT_HEAD, "p99")
+"""Columns that a table does without where it is too wide, in this order; "p99" alone is end-to-end's."""
 SWEPT_ROWS_MAX = 12
 """How many rows a sweep's table has, where it is the only one."""
 SYSTEMS_MAX = 6
@@ -156,9 +156,9 @@ def short_table(compared: ComparedTrials, names: SystemNames) -> FigureTable:
     systems = compared.systems[:SYSTEMS_MAX]
     labels = tuple(names.name_of(system, point_words(compared.point)) for system in systems)
     table = FigureTable("", labels, _short_groups([(compared, system) for system in systems]))
-    if len(list(table.lines(COLUMNS))) > 1:
-        return replace(table, label_chars_max=_LABEL_CHARS_NARROW)
-    return table
+    if len(table.packed(COLUMNS)) > 1:
+        table = replace(table, label_chars_max=_LABEL_CHARS_NARROW)
+    return _in_one_piece(table, _DROPPED_HEADS)
 
 
 def swept_table(all_compared: Sequence[ComparedTrials], names: SystemNames, rows_max: int) -> FigureTable:
@@ -167,7 +167,12 @@ def swept_table(all_compared: Sequence[ComparedTrials], names: SystemNames, rows
     labels = tuple(names.name_of(system, point_words(compared.point)) for compared, system in rows)
     groups = _short_groups(rows)
     table = FigureTable("", labels, groups, COLUMNS, columns_of_axes([compared.point for compared, _ in rows]))
-    for dropped in _DROPPED_HEADS:
+    return _in_one_piece(table, (*_DROPPED_HEADS, "messages"))
+
+
+def _in_one_piece(table: FigureTable, droppable: Sequence[str]) -> FigureTable:
+    """The table, if need be without columns of these heads, for which there is no room beside the others."""
+    for dropped in droppable:
         if len(table.packed(COLUMNS)) == 1:
             break
         table = replace(table, groups=tuple(group for group in table.groups if dropped != group.columns[0].head))

@@ -71,7 +71,7 @@ def further_sentences(results: Sequence[MeasuredResult], shown: Sequence[Measure
     )
     # What the first of them says stands for all.
     return [
-        f"Near a limit also in {join_first([trial for trial, _ in group], TRIALS_MAX)}: {group[0][1]}."
+        f"Near a limit in {join_first([trial for trial, _ in group], TRIALS_MAX)}: {group[0][1]}."
         for group in others.values()
     ]
 

@@ -461,3 +461,14 @@ def test_a_long_name_takes_two_lines_and_does_not_split_the_table(tmp_path: Path
     assert "in-flight window 92%" in text
     assert "\n(quorum)" in text
     assert max(map(len, text.splitlines())) <= 100
+
+
+def test_a_table_stays_in_one_piece_whatever_became_of_messages(tmp_path: Path) -> None:
+    """What limited trials, and then end-to-end times, give way to what was lost, and `show` has them."""
+    bad = {"validity": Validity.INVALID, "reasons": reasons_of("short of CPU"), "limiting": BUSY}
+    made = [
+        result(peak(system, number), failed=1_234_567, unresolved=51_200, **bad)
+        for number, system in enumerate((KAFKA, PULSAR), 1)
+    ]
+    (heads,) = [line for line in screen(stored(tmp_path, *made)).splitlines() if "validity" in line]
+    assert heads.split() == ["msg/s", "p50", "p99", "messages", "validity"]

@@ -875,9 +875,10 @@ def _ruled(above: Sequence[float], below: Sequence[float], steps: float = 0.0) -
     return [compare.verdict_words(found)]
 
 
-def _objected(**changes: Any) -> list[str]:
+def _objected(of_both: bool = False, **changes: Any) -> list[str]:
     """Why two systems of one table are not compared; without a reason the comparison itself."""
-    block = ComparedTrials("latency", (*_kafka(1.0), *_pulsar(0, **changes)))
+    kafka = [replace(one, **(changes if of_both else {})) for one in _kafka(1.0)]
+    block = ComparedTrials("latency", (*kafka, *_pulsar(0, **changes)))
     return [compare.objection(block) or compare.sentence(ratios_of_compared(block)[0])]
 
 
@@ -986,6 +987,7 @@ SCENES |= {
     "hopeless": lambda: _ruled([1.0, 8.0, 0.125], [1.0, 8.0, 0.125]),
     "levels differ": lambda: _objected(level=LevelFinding(4, ())),
     "one side is INVALID": lambda: _objected(validity=Validity.INVALID),
+    "both sides are INVALID": lambda: _objected(of_both=True, validity=Validity.INVALID),
     "comparable": _objected,
     "terminal of blocks": lambda: _terminal(lambda one: True),
     "terminal of one block": lambda: _terminal(lambda one: one.spec.block == 0),
@@ -1043,6 +1045,8 @@ CLAIMS += [
     Claim("not decided, about {} blocks would show", "noisy", "hopeless"),
     Claim("{}: not compared, since the systems are not known", "levels differ", "comparable"),
     Claim("{}: not compared with {}, which {} no valid trial.", "one side is INVALID", "comparable"),
+    Claim("{}: not compared with {}, which {} no valid trial.", "one side is INVALID", "both sides are INVALID"),
+    Claim("{}: nothing is compared, since no system", "both sides are INVALID", "one side is INVALID"),
     # Claims of published reports.
     Claim("absolute value, never decided", "absolute", "ordering"),
     Claim("the report contradicts itself here", "contradiction", "no contradiction"),

@@ -152,20 +152,20 @@ def test_a_finding_of_a_trial_that_is_not_valid_is_shown(run: StoredRun) -> None
     invalid = with_results(found, lambda _, result: replace(result, validity=Validity.INVALID))
     text = " ".join(shown(invalid).split())
     first = ", ".join(result.spec.trial_id for result in run.results[:3])
-    assert f"Near a limit also in {first} and {len(run.results) - 3} more: {THREAD}." in text
+    assert f"Near a limit in {first} and {len(run.results) - 3} more: {THREAD}." in text
     assert text.count("thread load-0") == 1
     alone = replace(invalid, findings=(), ceilings=None, price=None)
-    assert all("Near a limit also in" in words for words in (shown(alone), run_markdown(alone)))
+    assert all("Near a limit in" in words for words in (shown(alone), run_markdown(alone)))
 
 
 def test_what_a_row_shows_is_not_reported_again_of_its_repeated_trials(run: StoredRun) -> None:
     near = replace(OFFERED, others=(THREAD,))
     text = " ".join(shown(with_limiting(run, near, None, None, None, near)).split())
     assert "the rate offered came through, near the limit of client CPU worker (97 %)" in text
-    assert "Near a limit also" not in text
+    assert "Near a limit in" not in text
     other = replace(OFFERED, others=(NearLimit("disk vda", " (97 %): busy 97% of the time"),))
     text = " ".join(shown(with_limiting(run, near, None, None, None, other)).split())
-    assert text.count("Near a limit also in 000") == 1
+    assert text.count("Near a limit in 000") == 1
 
 
 def test_a_rate_that_came_through_with_nothing_near_its_limit_says_nothing(run: StoredRun) -> None:
