@@ -224,7 +224,9 @@ class Ready:
         """What is shown of the plan."""
         campaign, trials, seconds_expected = self.campaign, self.plan.trials, self.plan.seconds_expected
         workers = campaign.worker.count
-        sizing = sizing_warnings(trials, workers, known_calibrations(sizes_to_know(trials, workers)))
+        # What load generators make on a fleet's hosts is not known here.
+        calibrations = [] if campaign.worker.hosts else known_calibrations(sizes_to_know(trials, workers))
+        sizing = sizing_warnings(trials, workers, calibrations)
         warnings = (*plan_warnings(trials), *sizing, *(note.text for note in self.left_out))
         asked = (campaign.published, campaign.thresholds, campaign.retry, self.clusters)
         return ShownPlan(trials, seconds_expected, warnings, self.memory, self.terms, *asked)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from calibration_samples import calibration
 
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.limits import machines_of
 from tidegauge.campaign.read.fingerprint import differences_in_meaning, meaning_of_campaign
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.run.on_hosts import difference_of_files
+from tidegauge.cli import planning
 from tidegauge.cli.planning import prepare_campaign
 from tidegauge.errors import UserError
 from tidegauge.model.server import Distribution
@@ -140,3 +142,14 @@ def test_another_placement_is_another_campaign(tmp_path: Path) -> None:
     few = "launcher: ray\nroles: {s: {label: {role: server}, count: 3, nodes-per-host: 2}}\n"
     before, now = meaning_of_campaign(parsed(tmp_path)), meaning_of_campaign(parsed(tmp_path, fleet=few))
     assert differences_in_meaning(before, now) == ["nodes_per_host was 1 and is 2 now"]
+
+
+def test_what_this_host_makes_says_nothing_of_a_fleets_load_hosts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "known_calibrations", lambda _: [calibration()])
+    fast = CAMPAIGN.replace("rate: 1000", "rate: 500000")
+    load = "launcher: ray\nroles: {load: {label: {role: load}, count: 1}}\n"
+    for fleet, is_said in (("launcher: ray\n", True), (load, False)):
+        ready = prepare_campaign(parsed(tmp_path, fast, fleet=fleet), dry_run=True, allow_unequal=True)
+        assert any("makes and checks on this host" in words for words in ready.shown_plan.warnings) is is_said

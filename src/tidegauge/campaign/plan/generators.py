@@ -106,12 +106,18 @@ class _Load:
         return max(1, threads, -(-self.connections(workers) // max(1, bounds.ports)))
 
     def fewest(self, bounds: LoadBounds, *, on_one_host: bool) -> int:
-        """The fewest load generators that could hold it; 0 if no number of them could."""
-        for workers in range(1, min(WORKERS_MAX, self.producers + self.consumers) + 1):
-            fits = not self.of_each(workers, bounds)
-            if fits and not (on_one_host and self.of_host(workers, bounds)):
+        """The fewest load generators that could hold it, on one host or on as many as it takes; 0 if none could."""
+        for workers in range(1, self.workers_max + 1):
+            # None is on several hosts.
+            fits = not self.of_host(workers, bounds) if on_one_host else self.hosts(workers, bounds) <= workers
+            if fits and not self.of_each(workers, bounds):
                 return workers
         return 0
+
+    @property
+    def workers_max(self) -> int:
+        """How many load generators could have a part of it."""
+        return min(WORKERS_MAX, self.producers + self.consumers)
 
 
 def check_clients(plan: Plan, campaign: Campaign, bounds: LoadBounds) -> None:
@@ -164,16 +170,16 @@ def _advice_on_workers(load: _Load, bounds: LoadBounds) -> str:
     """How many load generators, or hosts, would do."""
     if workers := load.fewest(bounds, on_one_host=True):
         return f"{plural(workers, 'load generator')} would do: 'count: {workers}' of 'worker', or --workers {workers}."
-    anywhere = load.fewest(bounds, on_one_host=False)
+    anywhere, like = load.fewest(bounds, on_one_host=False), f"like {bounds.address or 'this one'}"
     fewer = "take fewer topics, producers, subscriptions or consumers"
     if not anywhere:
-        fewest = min(WORKERS_MAX, load.producers + load.consumers)
-        if short := load.of_each(fewest, bounds):
-            return f"Each of {plural(fewest, 'load generator')} {short}: raise that limit (`ulimit -n`), or {fewer}."
-        return f"Not even {WORKERS_MAX:,} load generators could hold them: {fewer}."
-    hosts = f"{plural(load.hosts(anywhere, bounds), 'host')} like {bounds.address or 'this one'}"
+        most = plural(load.workers_max, "load generator")
+        if short := load.of_each(load.workers_max, bounds):
+            return f"Each of {most} {short}: raise that limit (`ulimit -n`), or {fewer}."
+        return f"Not even {most} on as many hosts {like} could hold them: {fewer}."
+    hosts = plural(load.hosts(anywhere, bounds), "host")
     return (
-        f"It takes at least {plural(anywhere, 'load generator')}, and {hosts} for them: "
+        f"It takes at least {plural(anywhere, 'load generator')}, and {hosts} {like} for them: "
         f"raise its limits (kernel.pid_max, kernel.threads-max, net.ipv4.ip_local_port_range), or {fewer}."
     )
 
