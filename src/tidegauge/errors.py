@@ -79,6 +79,17 @@ class AccessRefusedError(RunFailedError):
     """A system is there but refuses access: TLS, credentials or rights. Trying again does not help."""
 
 
+class SettingsRefusedError(RunFailedError):
+    """A system's client refuses the settings that it was given: they have to be changed.
+
+    Attributes:
+        role: of that client, "producer" or "consumer".
+    """
+
+    exit_code = UserError.exit_code
+    role = ""
+
+
 def did_you_mean(value: str, allowed: list[str]) -> str:
     """The allowed name closest to `value`, as a phrase to append (" (did you mean 'x'?)"), or ""."""
     close = nearest_names(value, allowed, 1)

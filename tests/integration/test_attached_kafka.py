@@ -185,6 +185,51 @@ def test_a_cluster_that_does_not_answer_is_reported_and_makes_no_topic(place: Pl
     assert records(place) == []
 
 
+@pytest.mark.parametrize("by_option", [False, True])
+def test_settings_that_only_the_client_can_judge_are_to_be_changed(
+    cluster: Cluster, place: Place, by_option: bool
+) -> None:
+    settings = {"enable.idempotence": "true", "acks": "1"}
+    if by_option:
+        given = [word for name, value in settings.items() for word in ("--set", f"producer.{name}={value}")]
+        done = place.run("bench", "kafka", cluster.servers, "--rate", "300", "--duration", "3s", *given)
+        wheres = {name: f"--set producer.{name}={value}" for name, value in settings.items()}
+    else:
+        text = CAMPAIGN.format(servers=cluster.servers, level="as-found", measure="3s")
+        lines = "".join(f"      {name}: {value}\n" for name, value in settings.items())
+        campaign = place.write(text.replace("durability:", f"    producer:\n{lines}durability:"))
+        done = place.run("run", str(campaign), "--repeat", "2")
+        wheres = {name: f"{campaign}:{number}" for number, name in enumerate(settings, 7)}
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 2
+    assert "Must set acks to all in order to use the idempotent producer." in said
+    for name, value in settings.items():
+        assert f"{name} '{value}' ({wheres[name]})" in said
+    shown = " ".join(done.stdout.split())
+    assert "Change what the client refuses, and start it again" in shown
+    assert "--resume" not in shown + said
+    assert shown.count("Must set acks") <= 1
+    assert cluster.untouched()
+
+
+def test_the_file_of_kafkas_own_tools_suffices(cluster: Cluster, place: Place) -> None:
+    file = place.root / "client.properties"
+    file.write_text(f"bootstrap.servers={cluster.servers}\nlinger.ms=7\nkey.serializer=X\nacks=1\n")
+    short = [word for pair in ("warm-up-min=1s", "warm-up-max=2s", "drain-max=8s") for word in ("--set", pair)]
+    line = ["bench", "kafka", "--client-properties", str(file), "--rate", "300", "--duration", "3s", *short]
+    done = place.run(*line)
+    valid_unless_starved(done, place)
+    (settings,) = (json.loads(path.read_text()) for path in place.only_run().glob("trials/*/settings.json"))
+    values = {one["name"]: one["value"] for one in settings["client"] if one["scope"] == "producer"}
+    assert (values["linger.ms"], values["acks"]) == ("7", "1")
+    assert any(f"{file}:3: key.serializer has no effect" in note for note in notes_of(place))
+
+
+def notes_of(place: Place) -> list[str]:
+    notes: list[str] = json.loads((place.only_run() / "run.json").read_text())["notes"]
+    return notes
+
+
 def test_a_secret_is_nowhere(cluster: Cluster, place: Place) -> None:
     """The broker asks for no password, so the run fails; whatever it wrote or said must not hold the secret."""
     (place.root / "password").write_text(f"{SECRET}\n")

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from campaign_doubles import FakeHost, FakeResources, FakeWorker
-from run_scenes import Losing, Scene
+from run_scenes import Losing, Scene, refuse_settings
 
 from tidegauge.agent.api import Host
-from tidegauge.campaign.model import Campaign, WorkerChoice
+from tidegauge.campaign.model import Campaign, Point, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.run import resources as resources_module
 from tidegauge.campaign.run.execute import execute, run_plan
 from tidegauge.campaign.run.resources import HostResources
 from tidegauge.campaign.run.witnessing import LevelMismatchError
-from tidegauge.errors import DiskFullError, RunFailedError, UserError
+from tidegauge.errors import DiskFullError, RunFailedError, SettingsRefusedError, UserError
 from tidegauge.model import disk_needs
 from tidegauge.model.events import Event, Note, RunStarted, TrialEnded, UnequalFound
 from tidegauge.model.level import LevelFinding
@@ -152,6 +153,46 @@ def test_failures_with_a_success_between_them_are_not_in_a_row(scene: Scene, mon
     scene.run()
     endings = [text for trial_id, text in scene.ended().items() if trial_id.endswith("kafka")]
     assert ["port taken" in text for text in endings] == [True, False, True, False, True]
+
+
+def test_settings_that_a_client_refuses_are_named_and_not_tried_again(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("campaign_doubles.FakeWorker.prepare", refuse_settings)
+    kafka = SystemChoice("kafka", producer={"linger.ms": "1", "acks": "1"}, locate=lambda *at: f"c.yaml:{at[1]}")
+    only_peak = replace(scene.campaign, experiments=scene.campaign.experiments[:1], repeat=3)
+    scene.campaign = replace(only_peak, systems=(kafka, SystemChoice("pulsar")))
+    assert {result.spec.system for result in scene.run()} == {"pulsar@4.2.4"}
+    failures = [trial for trial in scene.store.trials.values() if trial.failure is not None]
+    assert [trial.settings_refused for trial in failures] == [True] * 3
+    texts = sorted(text for text in scene.ended().values() if text)
+    assert texts == [
+        "Kafka could not create a producer: acks must be all. Given to producers: linger.ms '1' (c.yaml:linger.ms), "
+        "acks '1' (c.yaml:acks).",
+        *["skipped: the client refuses these settings"] * 2,
+    ]
+
+
+def test_a_run_whose_clients_refuse_their_settings_fails_by_its_users_input(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("campaign_doubles.FakeWorker.prepare", refuse_settings)
+    scene.campaign = replace(scene.campaign, systems=(SystemChoice("kafka", producer={"acks": "1"}),))
+    with pytest.raises(SettingsRefusedError, match="acks must be all") as caught:
+        scene.run()
+    assert caught.value.exit_code == UserError.exit_code
+
+
+def test_settings_that_are_refused_at_one_point_are_tried_at_another(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("campaign_doubles.FakeWorker.prepare", refuse_settings)
+    one = replace(scene.campaign, experiments=scene.campaign.experiments[:1], repeat=2)
+    kafka = {acks: SystemChoice("kafka", producer={"acks": acks} if acks else {}) for acks in ("", "0", "1", "2")}
+    points = [Point({"acks": acks}, replace(one, systems=(choice,)), "c.yaml:3") for acks, choice in kafka.items()]
+    scene.campaign = replace(one, systems=(kafka[""],), points=tuple(points))
+    results = scene.run()
+    assert [result.spec.point["acks"] for result in results] == ["", ""], "others are refused in a row"
 
 
 def test_a_run_without_any_result_fails(scene: Scene) -> None:

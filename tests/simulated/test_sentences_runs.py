@@ -18,20 +18,22 @@ from collecting_scenes import Scene as Collecting
 from collecting_scenes import left as left_by
 from disturbance_samples import Machine
 from report_samples import ceilings as sample
-from run_scenes import Losing
+from run_scenes import Losing, refuse_settings
 from run_scenes import Scene as Run
 from sentence_scenes import Scene, Stage, Texts, make_tests
 from sentence_templates import Claim
 
+from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.run import apart, ceilings, resources
 from tidegauge.campaign.run.apart import Seated, _choose_hosts, _load_words, _measure_links, hosts_of_role
 from tidegauge.campaign.run.ceilings import SWITCH, fleet_ceilings
 from tidegauge.campaign.run.disturbed import await_calm_cpus
 from tidegauge.campaign.run.on_hosts import difference_of_files, send_to_each_host
 from tidegauge.campaign.run.recorded import OtherwiseError, Recorded, TrialWithResult
+from tidegauge.campaign.run.refusing import name_refused_settings
 from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.sending import file_parcel
-from tidegauge.errors import RunFailedError, TidegaugeError, UserError
+from tidegauge.errors import RunFailedError, SettingsRefusedError, TidegaugeError, UserError
 from tidegauge.model.ceilings import Pace
 from tidegauge.model.host import KEEPER_ROLE, SERVER_ROLE, FleetHost, HostLink
 from tidegauge.model.server import Distribution
@@ -41,7 +43,17 @@ from tidegauge.worker import calibration as measuring
 
 MODULES = [
     f"campaign/run/{name}.py"
-    for name in ("apart", "ceilings", "collecting", "disturbed", "execute", "on_hosts", "recorded", "resources")
+    for name in (
+        "apart",
+        "ceilings",
+        "collecting",
+        "disturbed",
+        "execute",
+        "on_hosts",
+        "recorded",
+        "refusing",
+        "resources",
+    )
 ]
 
 
@@ -64,6 +76,31 @@ def failing(*names: str) -> Callable[[Run, Stage], None]:
             run.systems[name].deploy_fails = True
 
     return change
+
+
+def refusing(repeat: int = 1) -> Callable[[Run, Stage], None]:
+    """Kafka's clients do not take what they are given."""
+
+    def change(run: Run, stage: Stage) -> None:
+        stage.patch.setattr("campaign_doubles.FakeWorker.prepare", refuse_settings)
+        kafka = SystemChoice("kafka", producer={"acks": "1"})
+        first = run.campaign.experiments[:1]
+        run.campaign = replace(run.campaign, systems=(kafka,), experiments=first, repeat=repeat)
+
+    return change
+
+
+def refused(**producer: str) -> Scene:
+    """What is said of a client that refuses such settings."""
+
+    def scene(_: Stage) -> Any:
+        choice = SystemChoice("kafka", producer=producer, locate=lambda role, name: f"c.yaml:{len(name)}")
+        error = SettingsRefusedError("acks must be all.")
+        error.role = "producer"
+        named = name_refused_settings(error, choice)
+        return named.message, named.hint
+
+    return scene
 
 
 def failing_often(run: Run, stage: Stage) -> None:
@@ -106,6 +143,10 @@ RUNS: dict[str, Scene] = {
     "a run on one system that fails three times": run_of(Run, failing_often),
     "a load generator that is lost and may be once": run_of(Losing, losing(1)),
     "a load generator that is lost and may not be": run_of(Losing, losing(0)),
+    "clients that refuse settings": run_of(Run, refusing()),
+    "clients that refuse settings three times": run_of(Run, refusing(3)),
+    "two settings that are refused": refused(acks="1", retries="0"),
+    "no setting that is refused": refused(),
     "Ctrl-C": run_of(Run, interrupted()),
     "SIGTERM": run_of(Run, interrupted("SIGTERM")),
     "a page cache that stays": dropping("needs root"),
@@ -418,6 +459,7 @@ CLAIMS = [
     Claim("{}: {}, and began beside them.", "others that go on", "others that end"),
     Claim("programs that can't be seen", "others that nobody can name", "others that end"),
     # execute.py
+    Claim("skipped: the client refuses", "clients that refuse settings three times", "clients that refuse settings"),
     Claim(
         "the last {} steps on {} failed", "a run on one system that fails three times", "a run on one system that fails"
     ),
@@ -441,6 +483,11 @@ CLAIMS = [
     Claim("its schedule, {}, has other rates", "a schedule with a share of another rate", "a share of another rate"),
     Claim("is planned no more", "a plan without the step", "a plan with another step"),
     Claim("{} on {} in block {}", "a plan with another step", "other files than before"),
+    # refusing.py
+    Claim("Given to {}s: {}.", "two settings that are refused", "no setting that is refused"),
+    Claim("Change one of these settings", "two settings that are refused", "no setting that is refused"),
+    Claim("Nothing was given to {}s", "no setting that is refused", "two settings that are refused"),
+    Claim("Change the workload or the level", "no setting that is refused", "two settings that are refused"),
 ]
 texts, test_every_sentence_is_listed, test_a_sentence_is_said_where_it_is_true_and_not_beside = make_tests(
     MODULES, SCENES, CLAIMS

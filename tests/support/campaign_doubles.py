@@ -497,6 +497,7 @@ class FakeTrialStore:
     seconds: int = 0
     result: TrialResult | None = None
     failure: tuple[str, bool] | None = None
+    settings_refused: bool = False
     page_cache_dropped: tuple[bool, str] | None = None
     phases: list[str] = field(default_factory=list)
 
@@ -545,8 +546,11 @@ class FakeTrialStore:
         self.journal.note("result stored")
         self.result = result
 
-    def fail(self, cause: str, interrupted: bool, log_path: Path | None = None) -> None:
+    def fail(
+        self, cause: str, interrupted: bool, log_path: Path | None = None, *, settings_refused: bool = False
+    ) -> None:
         self.failure = (with_log(cause, log_path), interrupted)
+        self.settings_refused = settings_refused
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,13 @@ from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.run.execute import run_plan
 from tidegauge.config.fields import Fields
-from tidegauge.errors import RunFailedError
+from tidegauge.errors import RunFailedError, SettingsRefusedError
 from tidegauge.experiments.latency import LatencyOptions
 from tidegauge.experiments.procedure import TrialOptions
 from tidegauge.model.events import Event, TrialEnded
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import Workload
-from tidegauge.worker.api import WorkerLostError
+from tidegauge.worker.api import LoadOrder, WorkerLostError
 
 
 def options(model: type[Fields], **more: Any) -> Any:
@@ -64,6 +65,16 @@ class Scene:
 
     def ended(self) -> dict[str, str]:
         return {event.spec.trial_id: event.failure for event in self.events if isinstance(event, TrialEnded)}
+
+
+def refuse_settings(worker: FakeWorker, order: LoadOrder, *_: Any) -> Any:
+    """In the place of `FakeWorker.prepare`: producers of Kafka don't take that they are given `acks`."""
+    if "acks" in order.workload.producer_overrides.get("kafka", {}):
+        error = SettingsRefusedError("Kafka could not create a producer: acks must be all.")
+        error.role = "producer"
+        raise error
+    worker.finished, worker.order = threading.Event(), order
+    return []
 
 
 class Losing(Scene):

@@ -131,6 +131,12 @@ def ended(
     return replace(whole, **changes)  # type: ignore[arg-type]
 
 
+def refused_settings() -> StoredRun:
+    """A run whose only open trial has clients that refuse their settings."""
+    run = ended("failed", *pair(), reason="1 trial failed: acks must be all", meaning={})
+    return replace(run, trials=(*run.trials[:-1], replace(run.trials[-1], settings_refused=True)))
+
+
 def said(run: StoredRun) -> str:
     """All that is said of a run: report, screen, Markdown, JSON, and how a page's headline begins."""
     at_end = ending(run)
@@ -440,6 +446,7 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "interrupted, may go on": lambda: ended("interrupted", *pair(), trial="interrupted", meaning={}),
     "failed": lambda: ended("failed", *pair(), reason="1 trial failed: kafka-1 ended"),
     "failed, a trial interrupted": lambda: ended("failed", *pair(), trial="interrupted", reason="the disk is full"),
+    "failed, settings refused": refused_settings,
     "attestation interrupted": lambda: replace(
         ended("interrupted", without=SPEC, trial="interrupted", meaning={}),
         trials=(StoredTrial(_RUN, SPEC.trial_id, "interrupted", "", SPEC, None, "", cycles=outcome(cycle())),),

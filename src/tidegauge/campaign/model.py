@@ -40,6 +40,7 @@ class SystemChoice:
         attach: the cluster to attach to instead of starting servers; None = start them.
         partitions: of each topic, instead of the workload's; 0 = the workload's. Others make a comparison unequal.
         copies: of each topic, where neither the level nor the nodes decide it; 0 = they do.
+        locate: gives the file and line of a client's setting, by role and name, or the option that brought it.
     """
 
     name: str
@@ -56,6 +57,7 @@ class SystemChoice:
     partitions: int = 0
     copies: int = 0
     topic: Mapping[str, str] = field(default_factory=dict)
+    locate: Callable[[str, str], str] | None = field(default=None, compare=False, repr=False)
 
 
 WORKER_HEAP = ("32MiB", "1024GiB")

@@ -26,6 +26,7 @@ from tidegauge.report.facts import RunFacts
 from tidegauge.report.layout import shown_path
 from tidegauge.report.levels import Standing, by_point, standing
 from tidegauge.report.names import SystemNames
+from tidegauge.store.files import CAMPAIGN_FILE
 from tidegauge.store.omb import kept_omb_files
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds import ThresholdOutcome, repeats_may_decide
@@ -361,9 +362,7 @@ def _for_more_cpu(waited: Sequence[MeasuredResult]) -> str:
 
 def _ending_of_unfinished(run: StoredRun, program: str, reason_shown: bool) -> Ending:
     kept_words = f"{len(run.results)} of {run.trials_expected} trials are kept"
-    resume = f"To go on with it: {program} run --resume {shown_path(run.path)}"
-    start = f"Start it again: {again_words(run, program)}"
-    next_step = resume if run.meaning is not None and run.keeps_work else start
+    next_step = _next_step(run, program)
     if run.status == "interrupted":
         return Ending(End.INTERRUPTED, f"Interrupted; {kept_words}.", next_step)
     failed = [trial for trial in run.trials if trial.status == "failed"]
@@ -374,6 +373,18 @@ def _ending_of_unfinished(run: StoredRun, program: str, reason_shown: bool) -> E
     which = first.trial_id if reason_shown else f"{first.trial_id} ({first.why or first.status})"
     many = f"{plural(len(failed), 'trial')} failed, first {which}"
     return Ending(End.FAILED, as_sentence(f"{many}; {kept_words}"), next_step, first.trial_id)
+
+
+def _next_step(run: StoredRun, program: str) -> str:
+    """What to do about a run that did not finish: to change what keeps it from that comes first."""
+    if run.can_go_on:
+        return f"To go on with it: {program} run --resume {shown_path(run.path)}"
+    again = again_words(run, program)
+    if not any(trial.settings_refused for trial in run.trials):
+        return f"Start it again: {again}"
+    # What options said is in the run's own campaign, which stays as it is.
+    is_own_copy = Path(run.campaign_path) == run.path / CAMPAIGN_FILE
+    return f"Change what the client refuses, and start it again{'.' if is_own_copy else f': {again}'}"
 
 
 def again_words(run: StoredRun, program: str, repeat: int | None = None, *, by_file: bool = False) -> str:

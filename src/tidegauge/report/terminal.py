@@ -158,7 +158,7 @@ def _next_steps(run: StoredRun) -> list[RenderableType]:
         lines.append(Text("  each second:    trials/*/seconds.parquet    whole distributions: trials/*/*.hlog"))
     if run.trials:
         lines.append(Text("  settings read back: trials/*/settings.json    server and worker logs: trials/*/logs/"))
-    if run.meaning is not None and run.keeps_work and run.status not in ("running", "finished"):
+    if run.can_go_on and run.status not in ("running", "finished"):
         lines.append(Paragraph(f"  {how_to_go_on(run)}", "", "", "    "))
     lines.append(Paragraph(f"  again:          tidegauge show {shown_path(run.path)}    (--json: every figure)"))
     report = run.path / REPORT_NAME

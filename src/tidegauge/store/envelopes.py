@@ -146,6 +146,7 @@ class TrialFile(TypedDict):
     reason: str
     cause: NotRequired[str]
     log_path: NotRequired[str | None]
+    settings_refused: NotRequired[bool]
     started_at: str
     ended_at: str
     page_cache: Object | None

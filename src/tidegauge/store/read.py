@@ -135,6 +135,7 @@ class _TrialHead:
     reason: str = ""
     cause: str | None = None
     log_path: str | None = None
+    settings_refused: bool = False
     started_at: str = ""
     session: int | None = 1
     spec: Mapping[str, Any] | None = None
@@ -183,6 +184,7 @@ class StoredTrial:
         started_at: UTC, ISO 8601; "" if it does not say.
         cycles: what the cycles of an attestation found that has no result; None without.
         measuring: what was known of a trial as it began to be measured that has no result; None without.
+        settings_refused: whether it has no result since a client refused its settings: only others give it one.
     """
 
     directory: Path
@@ -199,6 +201,7 @@ class StoredTrial:
     started_at: str = ""
     cycles: AttestOutcome | None = None
     measuring: Mapping[str, Any] | None = None
+    settings_refused: bool = False
 
     @property
     def why(self) -> str:
@@ -284,6 +287,13 @@ class StoredRun:
     def keeps_work(self) -> bool:
         """Whether resuming it saves anything: a finished trial, cycles of an attestation, or a window begun."""
         return any(trial.result or trial.cycles or trial.measuring for trial in self.trials)
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether to resume it makes sense: it saves something, and a trial that lacks a result may get one."""
+        lacking = [trial for trial in self.trials if trial.result is None]
+        is_over = bool(lacking) and all(trial.settings_refused for trial in lacking)
+        return self.meaning is not None and self.keeps_work and not (is_over and len(self.trials) >= len(self.planned))
 
     @property
     def measured(self) -> tuple[LoadResult | ReadResult, ...]:
@@ -525,6 +535,7 @@ def _read_trial(documents: Documents, directory: Path, alive: bool) -> StoredTri
         started_at=head.started_at,
         cycles=cycles,
         measuring=measuring,
+        settings_refused=head.settings_refused,
     )
 
 

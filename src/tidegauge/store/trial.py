@@ -162,11 +162,14 @@ class TrialStore:
         with_reserve(self.reserve, partial(self._write_status, "finished", "", now_text()))
         self.ended = True
 
-    def fail(self, cause: str, interrupted: bool, log_path: Path | None = None) -> None:
+    def fail(
+        self, cause: str, interrupted: bool, log_path: Path | None = None, *, settings_refused: bool = False
+    ) -> None:
         """The trial ended without a result; what was measured stays. Does nothing after `finish`.
 
         Args:
             log_path: the log to look at, which is named behind the cause.
+            settings_refused: whether a client refused its settings.
         """
         if self.ended:
             return
@@ -176,7 +179,8 @@ class TrialStore:
             self._workers.close()
             self.telemetry.close()
         status: Status = "interrupted" if interrupted else "failed"
-        with_reserve(self.reserve, partial(self._write_status, status, cause, now_text(), log_path))
+        write = partial(self._write_status, status, cause, now_text(), log_path, settings_refused=settings_refused)
+        with_reserve(self.reserve, write)
         self.ended = True
 
     def remove_data(self) -> None:
@@ -187,13 +191,22 @@ class TrialStore:
     def _data_directories(self) -> set[Path]:
         return {self.data_directory, *self.disks, *self.journal_disks}
 
-    def _write_status(self, status: Status, cause: str, ended_at: str, log_path: Path | None = None) -> None:
+    def _write_status(
+        self,
+        status: Status,
+        cause: str,
+        ended_at: str,
+        log_path: Path | None = None,
+        *,
+        settings_refused: bool = False,
+    ) -> None:
         content = TrialFile(
             schema="tidegauge.trial/1",
             status=status,
             reason=with_log(cause, log_path),
             cause=cause,
             log_path=None if log_path is None else str(log_path),
+            settings_refused=settings_refused,
             started_at=self._started_at,
             ended_at=ended_at,
             page_cache=self._page_cache,

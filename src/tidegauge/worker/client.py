@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import grpc
 
 from tidegauge.agent.api import Host, ProcessStatus
-from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError, printable
+from tidegauge.errors import AccessRefusedError, RunFailedError, SettingsRefusedError, StartFailedError, printable
 from tidegauge.hosts.storage import read_end
 from tidegauge.model.load import AckedMessage, ReceivedSequences, SecondFigures, SentSequences, TotalFigures
 from tidegauge.model.message import CommittedPositions, ReadBack
@@ -78,8 +78,8 @@ def _is_noise(line: str) -> bool:
 PROTOCOL_VERSION = 3
 LEASE_S = 10.0
 _SECRET_KEY = "tidegauge-secret"
-_TOPIC_REFUSED = ("tidegauge-refused", "topic")
-"""What the trailing metadata of a call have that failed because a system would not make a topic."""
+_REFUSED_KEY = "tidegauge-refused"
+"""What the trailing metadata of a call have that failed since something was refused: "topic", "producer settings"."""
 _HANDSHAKE_S = 30.0
 _PREPARE_S = 180.0
 _PREPARE_S_MAX = 3600.0
@@ -563,10 +563,16 @@ class GrpcWorker:
         if code == grpc.StatusCode.UNKNOWN:  # An error that the worker did not expect: only its log says which.
             cause = self._process.cause_from_log()
             return RunFailedError(f"{subject} failed in {call}: {cause or details}", "See its log.", log)
+        refused = dict(status.trailing_metadata() or ()).get(_REFUSED_KEY, "")
+        role, _, what = refused.partition(" ")
+        if what == "settings":
+            refusal = SettingsRefusedError(details, "", log)
+            refusal.role = role
+            return refusal
         denied = code == grpc.StatusCode.PERMISSION_DENIED
         kind = AccessRefusedError if denied else RunFailedError
         failure = kind(details if denied else details or f"{subject} refused {call} ({code.name}).", "", log)
-        failure.topic_refused = _TOPIC_REFUSED in (status.trailing_metadata() or ())
+        failure.topic_refused = refused == "topic"
         return failure
 
     def _is_gone(self, doubt_s: float) -> bool:

@@ -403,6 +403,18 @@ def test_a_run_that_measured_nothing_is_started_again(tmp_path: Path, status: st
     assert "--resume" in ending(replace(run, trials=begun)).what
 
 
+def test_what_a_client_refuses_is_to_be_changed_and_not_gone_on_with(tmp_path: Path) -> None:
+    run = replace(stored(tmp_path, *pair()), status="failed", meaning={})
+    first, last = run.trials
+    refused = replace(run, trials=(first, replace(last, status="failed", result=None, settings_refused=True)))
+    assert ending(refused).what == "Change what the client refuses, and start it again: tidegauge quick"
+    by_options = replace(refused, campaign_path=str(refused.path / "campaign.yaml"))
+    assert ending(by_options).what == "Change what the client refuses, and start it again."
+    others = replace(refused.trials[1], settings_refused=False)
+    for may_go_on in ((*refused.trials, others), refused.trials[:1]):
+        assert "--resume" in ending(replace(refused, trials=may_go_on)).what, "a trial is left that may get a result"
+
+
 def test_a_run_of_ombs_files_is_started_again_as_one(tmp_path: Path) -> None:
     run = replace(stored(tmp_path, *pair()), status="failed", campaign_path="omb/w.yaml", path=tmp_path / "run")
     keep_omb_files(run.path, {"workload-w.yaml": "name: w\n", "driver-k.yaml": "name: k\n"})

@@ -56,6 +56,8 @@ ENDING = (
     Claim("{} of {} trials are kept", "interrupted", "two trials"),
     Claim("To go on with it: {} run --resume {}", "interrupted, may go on", "interrupted"),
     Claim("Start it again: {}", "interrupted", "interrupted, may go on"),
+    Claim("Change what the client refuses", "failed, settings refused", "failed"),
+    Claim("To go on with it: {} run --resume {}", "interrupted, may go on", "failed, settings refused"),
     Claim("{} failed, first {}", "failed", "failed, a trial interrupted"),
     Claim("{} {} (the driver file by its path", "a run of OMB's files", "failed"),
 )
@@ -247,6 +249,7 @@ TERMINAL = (
     Claim("{} of {} trials are finished and would be kept", "interrupted, may go on", "interrupted"),
     Claim(", and so would {} of an attestation", "attestation interrupted", "interrupted, may go on"),
     Claim("To go on with it ({}): tidegauge run --resume {}", "interrupted, may go on", "interrupted"),
+    Claim("To go on with it ({}): tidegauge run --resume {}", "interrupted, may go on", "failed, settings refused"),
     Claim("  each second:    trials/*/seconds.parquet", "two trials", "refuted"),
     Claim("Client settings that differ from the library's own", "clients changed", "clients by default"),
     Claim("  settings read back: trials/*/settings.json", "two trials", "nothing began"),

@@ -19,7 +19,13 @@ from fleet_samples import read_number, wait_until
 from tidegauge.agent.api import ProcessSpec
 from tidegauge.agent.local import LocalHost
 from tidegauge.distribution.java import JavaRuntime
-from tidegauge.errors import GeneratorFailedError, RunFailedError, StartFailedError
+from tidegauge.errors import (
+    GeneratorFailedError,
+    RunFailedError,
+    SettingsRefusedError,
+    StartFailedError,
+    UserError,
+)
 from tidegauge.model.load import SecondFigures, SentSequences
 from tidegauge.model.workload import Workload
 from tidegauge.worker import client as client_module
@@ -133,6 +139,10 @@ def test_probe_in_seconds_and_its_failure_in_one_line(connect: Connect) -> None:
     with pytest.raises(RunFailedError, match=r"^no leader for the partition$") as caught:
         worker.probe("null", {"fail": "topic"}, 1.0)
     assert caught.value.topic_refused
+    with pytest.raises(SettingsRefusedError, match=r"^no leader for the partition$") as refused:
+        worker.probe("null", {"fail": "consumer settings"}, 1.0)
+    assert refused.value.role == "consumer"
+    assert refused.value.exit_code == UserError.exit_code
 
 
 def test_watch_begins_where_asked_and_ends(connect: Connect) -> None:

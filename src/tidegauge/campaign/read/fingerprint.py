@@ -21,7 +21,7 @@ _NOT_MEANT = (
 _SYSTEM = re.compile(r"systems\.\d+\.name")
 _SAID_SINCE = {"worker.count": "1", "worker.hosts": "0", "retry": "0", "nodes_per_host": "1", "keeper_apart": "False"}
 """What runs of earlier versions meant without saying it."""
-_WHERE = "faults_at"
+_WHERE = ("faults_at", "locate")
 """Where in which file something stands, which is no part of what it means."""
 
 
@@ -100,7 +100,7 @@ def _parts_of_value(value: object) -> Parts | None:
         return [(name, getattr(value, name)) for name in type(value).model_fields]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = dataclasses.fields(value)
-        return [(field.name, getattr(value, field.name)) for field in fields if field.name != _WHERE]
+        return [(field.name, getattr(value, field.name)) for field in fields if field.name not in _WHERE]
     if isinstance(value, list | tuple):
         return [(str(index), part) for index, part in enumerate(value)]
     return json_parts(value)

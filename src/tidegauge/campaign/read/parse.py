@@ -485,6 +485,7 @@ def _choose_system(
         partitions=fields.partitions or 0,
         copies=fields.replication_factor or 0,
         topic=fields.topic_settings,
+        locate=lambda role, name: source.where((*at, role, name)),
     )
     if isinstance(fields, _AttachedFields):
         return replace(choice, attach=parse_attached_system(fields.attach, source, (*at, ATTACH), system))

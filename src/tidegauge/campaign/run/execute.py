@@ -16,13 +16,22 @@ from tidegauge.campaign.plan.fairness import FairnessWatch, wanted_tilts
 from tidegauge.campaign.plan.plan import FINDERS, Plan, Step, plan_warnings
 from tidegauge.campaign.run.collecting import collect_result
 from tidegauge.campaign.run.recorded import NOTHING_RECORDED, Recorded
+from tidegauge.campaign.run.refusing import name_refused_settings
 from tidegauge.campaign.run.resources import RunResources, resources_of
 from tidegauge.campaign.run.running_trial import SharedServers, Subject
 from tidegauge.campaign.run.topics import attachment_of_run
 from tidegauge.campaign.run.trial.run import run_trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.distribution.cache import Progress, cache_directory
-from tidegauge.errors import DiskFullError, GeneratorFailedError, RunFailedError, TidegaugeError, UserError, with_log
+from tidegauge.errors import (
+    DiskFullError,
+    GeneratorFailedError,
+    RunFailedError,
+    SettingsRefusedError,
+    TidegaugeError,
+    UserError,
+    with_log,
+)
 from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.model.ceilings import Calibration, RunCeilings
 from tidegauge.model.events import (
@@ -41,7 +50,7 @@ from tidegauge.model.events import (
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.tilt import new_among
-from tidegauge.model.trial import AnyResult, AnySpec, AttestSpec, LoadSpec, ServerReuse, TrialResult
+from tidegauge.model.trial import AnyResult, AnySpec, AttestSpec, LoadSpec, ServerReuse, TrialResult, point_words
 from tidegauge.model.variant import VARIANT
 from tidegauge.store.run import RunStore
 from tidegauge.systems import registry
@@ -130,11 +139,11 @@ _FAILURES_IN_A_ROW_MAX = 2
 
 @dataclass(frozen=True)
 class _FailedTrial:
-    """A trial without a result: why, with the log to look at; and what was raised, None of one that never began."""
+    """A trial without a result: why, with the log to look at; and the error that ended it, or that kept it from beginning."""
 
     trial_id: str
     words: str
-    error: BaseException | None
+    error: BaseException
 
     def __str__(self) -> str:
         return f"{self.trial_id}: {self.words}"
@@ -162,6 +171,8 @@ class _Run:
     _shared: SharedServers = field(default_factory=SharedServers)
     _in_a_row: Counter[str] = field(default_factory=Counter)
     _refused: dict[tuple[str, LevelChoice], str] = field(default_factory=dict)
+    _clients_refused: set[tuple[str, str]] = field(default_factory=set)
+    """Systems and points whose clients refuse their settings."""
 
     def carry_out_steps(self, plan: Plan) -> None:
         """Carry out all steps of the plan. Servers that go on do so as long as the next step could use them."""
@@ -177,12 +188,15 @@ class _Run:
         """Run one experiment on one system. Failures are recorded; only what makes the run pointless is raised."""
         system, contender = step.trials[0].system, step.contender
         subject = replace(self.subjects[system], choice=contender.system, wanted=contender.deployment)
-        choice = step.trials[0].choice
+        choice, clients = step.trials[0].choice, (system, point_words(step.trials[0].point))
+        if clients in self._clients_refused:
+            self._skip_trials(place, step, (), SettingsRefusedError("skipped: the client refuses these settings"))
+            return
         reason = self._refused.get((system, choice), "")
         if self._in_a_row[system] >= _FAILURES_IN_A_ROW_MAX:
             reason = f"the last {_FAILURES_IN_A_ROW_MAX} steps on {system} failed"
         if reason:
-            self._skip_trials(place, step, (), f"skipped: {reason}")
+            self._skip_trials(place, step, (), RunFailedError(f"skipped: {reason}"))
             return
         lab = StepLab(self, place, step, partial(self._make_trial, subject))
         try:
@@ -192,7 +206,10 @@ class _Run:
         except DiskFullError:
             raise
         except RunFailedError as error:
-            if not isinstance(error, LevelMismatchError):
+            if isinstance(error, SettingsRefusedError):
+                # Nothing else is: another point may well have settings that go together.
+                self._clients_refused.add(clients)
+            elif not isinstance(error, LevelMismatchError):
                 self._in_a_row[system] += 1
             elif any(spec.system == system and spec.choice != choice for spec in self.planned):
                 # A sweep goes on: the same cluster may well be at the level of its other points.
@@ -201,7 +218,7 @@ class _Run:
                 raise
             self.first_error = self.first_error or error
             self._shared.close()
-            self._skip_trials(place, step, lab.begun, *_cause_and_log(error), error=error)
+            self._skip_trials(place, step, lab.begun, error)
 
     def _make_trial(self, subject: Subject, spec: AnySpec) -> AnyResult:
         """Make one trial, and again where its load generators failed, as often as the campaign says."""
@@ -236,6 +253,10 @@ class _Run:
         try:
             before = self.recorded.cycles_of(spec) if isinstance(spec, AttestSpec) else None
             return run_trial(spec, subject, self.resources, store, self._shared, before=before, fairness=self.fairness)
+        except SettingsRefusedError as error:
+            named = name_refused_settings(error, subject.choice)
+            store.fail(named.message, False, named.log_path, settings_refused=True)
+            raise named from error
         except BaseException as error:
             cause, log_path = _cause_and_log(error)
             store.fail(cause, not isinstance(error, Exception), log_path)
@@ -250,18 +271,10 @@ class _Run:
             self.planned = planned
             self.store.write_plan(planned)
 
-    def _skip_trials(
-        self,
-        place: int,
-        step: Step,
-        begun: Sequence[AnySpec],
-        cause: str,
-        log_path: Path | None = None,
-        *,
-        error: BaseException | None = None,
-    ) -> None:
+    def _skip_trials(self, place: int, step: Step, begun: Sequence[AnySpec], error: RunFailedError) -> None:
         """Record the trials of a step that never began; of those that were only expected, the first stands for all."""
-        reason = with_log(cause, log_path)
+        cause, log_path = error.message, error.log_path
+        reason, settings_refused = with_log(cause, log_path), isinstance(error, SettingsRefusedError)
         names = {spec.trial_id for spec in begun}
         skipped = [
             spec
@@ -270,7 +283,7 @@ class _Run:
         ]
         for spec in skipped:
             store = self.store.open_trial(spec)
-            store.fail(cause, False, log_path)
+            store.fail(cause, False, log_path, settings_refused=settings_refused)
             self.failed.append(_FailedTrial(spec.trial_id, reason, error))
             self.resources.observer(TrialEnded(spec, None, reason))
         self._replan_as_made(place, [*begun, *skipped])
@@ -356,7 +369,7 @@ def run_plan(
         if not run.results and run.first_error is not None:
             raise _nothing_found(run.first_error) from run.first_error
     except BaseException as error:
-        ended_by = [trial.trial_id for trial in failed if trial.error and trial.error in (error, error.__cause__)]
+        ended_by = [trial.trial_id for trial in failed if trial.error in (error, error.__cause__)]
         if isinstance(error, Exception):
             store.finish("failed", with_log(*_cause_and_log(error)), ended_by)
         else:
@@ -380,6 +393,8 @@ def interruption(error: BaseException) -> str:
 
 def _nothing_found(first: TidegaugeError) -> RunFailedError:
     """The error of a run without any result: the first failure is what the others most likely follow from."""
+    if isinstance(first, SettingsRefusedError):
+        return first
     return RunFailedError(f"No trial gave a result: {first.message}", first.hint, first.log_path)
 
 

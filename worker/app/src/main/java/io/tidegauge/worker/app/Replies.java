@@ -7,7 +7,9 @@ import io.grpc.stub.StreamObserver;
 import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.Secrets;
+import io.tidegauge.worker.api.SettingsException;
 import io.tidegauge.worker.engine.figures.ErrorLog;
+import java.util.Locale;
 
 /** Answers calls, and turns what went wrong into a status with a one-line message. */
 final class Replies {
@@ -31,7 +33,10 @@ final class Replies {
     void run(Parts<A> parts) throws DriverException, InterruptedException;
   }
 
-  /** A trailer that says what a system would not make: "topic". */
+  /**
+   * A trailer that says what was refused: "topic" by a system, "producer settings" and "consumer
+   * settings" by its client.
+   */
   static final Metadata.Key<String> REFUSED =
       Metadata.Key.of("tidegauge-refused", Metadata.ASCII_STRING_MARSHALLER);
 
@@ -101,6 +106,10 @@ final class Replies {
       Metadata trailers = new Metadata();
       trailers.put(REFUSED, "topic");
       fail(to, onDriverError, e.refusal(), trailers);
+    } catch (SettingsException e) {
+      Metadata trailers = new Metadata();
+      trailers.put(REFUSED, e.role().name().toLowerCase(Locale.ROOT) + " settings");
+      fail(to, Status.INVALID_ARGUMENT, e, trailers);
     } catch (DriverException e) {
       fail(to, onDriverError, e, new Metadata());
     } catch (IllegalArgumentException e) {

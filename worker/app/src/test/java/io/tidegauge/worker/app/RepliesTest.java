@@ -2,9 +2,12 @@ package io.tidegauge.worker.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.SettingsException;
+import io.tidegauge.worker.api.SettingsException.Role;
 import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 
@@ -27,7 +30,22 @@ class RepliesTest {
         .isEqualTo("Kafka could not find topic orders (IllegalStateException: no such topic)");
   }
 
+  @Test
+  void whoseSettingsAreRefusedIsToldBeside() {
+    DriverException refused = new SettingsException(Role.PRODUCER, "acks must be all", CAUSE);
+    assertThat(trailers(refused).get(Replies.REFUSED)).isEqualTo("producer settings");
+    assertThat(trailers(new DriverException("no answer")).get(Replies.REFUSED)).isNull();
+  }
+
   private static String told(DriverException failure) {
+    return Status.fromThrowable(error(failure)).getDescription();
+  }
+
+  private static Metadata trailers(DriverException failure) {
+    return Status.trailersFromThrowable(error(failure));
+  }
+
+  private static Throwable error(DriverException failure) {
     Throwable[] failed = new Throwable[1];
     StreamObserver<String> caller =
         new StreamObserver<>() {
@@ -47,6 +65,6 @@ class RepliesTest {
         () -> {
           throw failure;
         });
-    return Status.fromThrowable(failed[0]).getDescription();
+    return failed[0];
   }
 }

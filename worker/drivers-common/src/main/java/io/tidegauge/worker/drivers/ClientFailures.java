@@ -3,6 +3,8 @@ package io.tidegauge.worker.drivers;
 import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.RefusedException;
+import io.tidegauge.worker.api.SettingsException;
+import io.tidegauge.worker.api.SettingsException.Role;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -57,6 +59,12 @@ public abstract class ClientFailures {
     return refusal.missingRight()
         ? AccessException.noRight(begin + refusal.words(), failure)
         : new AccessException(begin + refusal.words(), failure);
+  }
+
+  /** The same of a client that refuses its settings. */
+  public final SettingsException settings(Role role, String what, Throwable failure) {
+    return new SettingsException(
+        role, system + " could not " + what + ": " + reason(failure), failure);
   }
 
   /** Whether trying again can't help, until somebody changes a right or a password. */

@@ -1,11 +1,13 @@
 package io.tidegauge.worker.kafka;
 
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.SettingsException.Role;
 import io.tidegauge.worker.drivers.ClientFailures;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.AuthorizationException;
@@ -45,6 +47,13 @@ final class Failures extends ClientFailures {
 
   static DriverException describe(String what, Throwable failure) {
     return KAFKA.explain(what, failure);
+  }
+
+  /** The same of a new client, which may be refusing its settings. */
+  static DriverException describeNew(Role role, String what, KafkaException failure) {
+    return root(failure) instanceof ConfigException
+        ? KAFKA.settings(role, what, failure)
+        : describe(what, failure);
   }
 
   /** Whether trying again can't help, until somebody changes a right or a password. */

@@ -14,6 +14,7 @@ import io.tidegauge.worker.api.ProducerSpec;
 import io.tidegauge.worker.api.Progress;
 import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
+import io.tidegauge.worker.api.SettingsException.Role;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.drivers.Reach;
@@ -226,7 +227,7 @@ final class KafkaDriver implements Driver {
           "producer", new ProducerConfig(settings), ProducerConfig.configDef(), clientSettings);
       return client;
     } catch (KafkaException e) {
-      throw Failures.describe("create a producer for " + spec.topic(), e);
+      throw Failures.describeNew(Role.PRODUCER, "create a producer for " + spec.topic(), e);
     }
   }
 
@@ -270,7 +271,7 @@ final class KafkaDriver implements Driver {
       EffectiveSettings.of(
           "consumer", new ConsumerConfig(settings), ConsumerConfig.configDef(), clientSettings);
     } catch (KafkaException e) {
-      throw Failures.describe("create a consumer for " + spec.topic(), e);
+      throw Failures.describeNew(Role.CONSUMER, "create a consumer for " + spec.topic(), e);
     }
     consumer.start();
     try {
@@ -295,7 +296,7 @@ final class KafkaDriver implements Driver {
       EffectiveSettings.of(
           "consumer", new ConsumerConfig(settings), ConsumerConfig.configDef(), clientSettings);
     } catch (KafkaException e) {
-      throw Failures.describe("create a consumer for " + spec.topic(), e);
+      throw Failures.describeNew(Role.CONSUMER, "create a consumer for " + spec.topic(), e);
     }
     try {
       consumer.start(connection.timeoutMs());

@@ -4,11 +4,14 @@ import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.SettingsException.Role;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.drivers.SettingChecks;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import org.apache.pulsar.client.impl.conf.ClientConfigurationData;
 import org.apache.pulsar.client.impl.conf.ConfigurationDataUtils;
 import org.apache.pulsar.client.impl.conf.ConsumerConfigurationData;
 import org.apache.pulsar.client.impl.conf.ProducerConfigurationData;
@@ -103,7 +106,7 @@ final class ClientSettings {
   static long entryMessagesMax(ClientOptions options) throws DriverException {
     ProducerConfigurationData effective =
         load(
-            "producer setting",
+            Role.PRODUCER,
             producer(options),
             new ProducerConfigurationData(),
             ProducerConfigurationData.class);
@@ -173,13 +176,24 @@ final class ClientSettings {
   }
 
   /** The client's own configuration object with these settings, as its builder makes it. */
-  static <T> T load(String what, Map<String, Object> settings, T defaults, Class<T> type)
+  static <T> T load(Role role, Map<String, Object> settings, T defaults, Class<T> type)
       throws DriverException {
     try {
       return ConfigurationDataUtils.loadData(settings, defaults, type);
     } catch (RuntimeException e) {
+      String what = "use the " + role.name().toLowerCase(Locale.ROOT) + " settings given";
+      throw Failures.refusedSettings(role, what, e.getCause() == null ? e : e.getCause());
+    }
+  }
+
+  /** The same of the client as a whole. */
+  static ClientConfigurationData loadClient(Map<String, Object> settings) throws DriverException {
+    try {
+      return ConfigurationDataUtils.loadData(
+          settings, new ClientConfigurationData(), ClientConfigurationData.class);
+    } catch (RuntimeException e) {
       throw Failures.describe(
-          "use the " + what + "s given", e.getCause() == null ? e : e.getCause());
+          "use the connection settings given", e.getCause() == null ? e : e.getCause());
     }
   }
 }

@@ -1,10 +1,13 @@
 package io.tidegauge.worker.pulsar;
 
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.SettingsException;
+import io.tidegauge.worker.api.SettingsException.Role;
 import io.tidegauge.worker.drivers.ClientFailures;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.function.Supplier;
 import org.apache.pulsar.client.api.PulsarClientException;
 
 /** Turns what the client throws into one line for the user. */
@@ -28,6 +31,29 @@ final class Failures extends ClientFailures {
 
   static DriverException describe(String what, Throwable failure) {
     return PULSAR.explain(what, failure);
+  }
+
+  /** Of a client that refuses its settings. */
+  static SettingsException refusedSettings(Role role, String what, Throwable failure) {
+    return PULSAR.settings(role, what, failure);
+  }
+
+  /** Waits for a new client, which may be refusing its settings: at once, or as it is made. */
+  static <T> T awaitNew(
+      Role role, Supplier<CompletableFuture<T>> making, String what, long timeoutMs)
+      throws DriverException {
+    try {
+      return await(making.get(), what, timeoutMs);
+    } catch (IllegalArgumentException e) {
+      throw refusedSettings(role, what, e);
+    } catch (DriverException e) {
+      Throwable cause = e.getCause() == null ? e : root(e.getCause());
+      if (cause instanceof IllegalArgumentException
+          || cause instanceof PulsarClientException.InvalidConfigurationException) {
+        throw refusedSettings(role, what, cause);
+      }
+      throw e;
+    }
   }
 
   @Override

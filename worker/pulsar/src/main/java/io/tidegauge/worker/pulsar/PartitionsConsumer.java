@@ -5,6 +5,7 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.Progress;
+import io.tidegauge.worker.api.SettingsException.Role;
 import io.tidegauge.worker.drivers.SharedClients;
 import java.util.ArrayList;
 import java.util.List;
@@ -50,8 +51,11 @@ final class PartitionsConsumer implements MessageConsumer {
       }
       for (CompletableFuture<Consumer<byte[]>> subscribing : batch) {
         consumers.add(
-            Failures.await(
-                subscribing, "subscribe to " + spec.topic(), 2L * Connection.TIMEOUT_MS));
+            Failures.awaitNew(
+                Role.CONSUMER,
+                () -> subscribing,
+                "subscribe to " + spec.topic(),
+                2L * Connection.TIMEOUT_MS));
       }
       if (several) {
         progress.at("partitions of a consumer", consumers.size(), spec.partitions());

@@ -14,6 +14,7 @@ import io.tidegauge.worker.api.ProducerSpec;
 import io.tidegauge.worker.api.Progress;
 import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
+import io.tidegauge.worker.api.SettingsException.Role;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.drivers.Reach;
 import io.tidegauge.worker.drivers.SharedClients;
@@ -161,8 +162,7 @@ final class PulsarDriver implements Driver {
     Map<String, Object> settings = ClientSettings.producer(spec);
     ProducerConfigurationData standard = new ProducerConfigurationData();
     ProducerConfigurationData effective =
-        ClientSettings.load(
-            "producer setting", settings, standard, ProducerConfigurationData.class);
+        ClientSettings.load(Role.PRODUCER, settings, standard, ProducerConfigurationData.class);
     SharedClients.Hold<PulsarClient> held = producers.take("", () -> newClient(spec.options()));
     try {
       ProducerBuilder<byte[]> builder =
@@ -172,8 +172,9 @@ final class PulsarDriver implements Driver {
         builder.batcherBuilder(BatcherBuilder.KEY_BASED);
       }
       Producer<byte[]> producer =
-          Failures.await(
-              builder.createAsync(),
+          Failures.awaitNew(
+              Role.PRODUCER,
+              builder::createAsync,
               "create a producer for " + spec.topic(),
               2L * Connection.TIMEOUT_MS);
       rememberClient(spec.options());
@@ -194,8 +195,7 @@ final class PulsarDriver implements Driver {
     Map<String, Object> settings = ClientSettings.consumer(spec);
     ConsumerConfigurationData<byte[]> standard = new ConsumerConfigurationData<>();
     ConsumerConfigurationData<?> effective =
-        ClientSettings.load(
-            "consumer setting", settings, standard, ConsumerConfigurationData.class);
+        ClientSettings.load(Role.CONSUMER, settings, standard, ConsumerConfigurationData.class);
     SharedClients.Hold<Reading> held =
         consumers.take(
             spec.subscription(), () -> Reading.with(newClient(spec.options()), spec.clientId()));
@@ -242,8 +242,9 @@ final class PulsarDriver implements Driver {
       throws DriverException {
     try {
       Consumer<byte[]> consumer =
-          Failures.await(
-              builder.topic(connection.fullName(spec.topic())).subscribeAsync(),
+          Failures.awaitNew(
+              Role.CONSUMER,
+              builder.topic(connection.fullName(spec.topic()))::subscribeAsync,
               "subscribe to " + spec.topic(),
               2L * Connection.TIMEOUT_MS);
       Delivery delivery = new Delivery(sink, spec.topicIndex(), 0);
@@ -304,11 +305,7 @@ final class PulsarDriver implements Driver {
   }
 
   private ClientConfigurationData effectiveClient(ClientOptions options) throws DriverException {
-    return ClientSettings.load(
-        "connection setting",
-        ClientSettings.client(connection, options),
-        new ClientConfigurationData(),
-        ClientConfigurationData.class);
+    return ClientSettings.loadClient(ClientSettings.client(connection, options));
   }
 
   private void rememberClient(ClientOptions options) throws DriverException {

@@ -8,6 +8,7 @@ import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
 import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.SettingsException.Role;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -178,11 +179,8 @@ class ClientSettingsTest {
     Connection connection = Connection.of(URLS);
     assertThat(connection.adminUrl()).isEqualTo("http://127.0.0.1:8080");
     ClientConfigurationData client =
-        ClientSettings.load(
-            "connection setting",
-            ClientSettings.client(connection, options(0, 0, "none", Map.of(), Map.of())),
-            new ClientConfigurationData(),
-            ClientConfigurationData.class);
+        ClientSettings.loadClient(
+            ClientSettings.client(connection, options(0, 0, "none", Map.of(), Map.of())));
     assertThat(client.getMemoryLimitBytes()).isZero();
     assertThat(client.getConnectionsPerBroker()).isEqualTo(3);
     assertThat(client.getServiceUrl()).isEqualTo("pulsar://127.0.0.1:6650");
@@ -223,16 +221,13 @@ class ClientSettingsTest {
   private static ProducerConfigurationData load(Map<String, Object> settings)
       throws DriverException {
     return ClientSettings.load(
-        "producer setting",
-        settings,
-        new ProducerConfigurationData(),
-        ProducerConfigurationData.class);
+        Role.PRODUCER, settings, new ProducerConfigurationData(), ProducerConfigurationData.class);
   }
 
   private static ConsumerConfigurationData<?> consumer(int partitions, ClientOptions options)
       throws DriverException {
     return ClientSettings.load(
-        "consumer setting",
+        Role.CONSUMER,
         ClientSettings.consumer(
             new ConsumerSpec("topic", 0, partitions, "sub-0", "consumer-0", false, options)),
         new ConsumerConfigurationData<>(),

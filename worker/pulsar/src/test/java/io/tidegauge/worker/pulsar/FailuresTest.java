@@ -4,10 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tidegauge.worker.api.AccessException;
+import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.SettingsException;
+import io.tidegauge.worker.api.SettingsException.Role;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 import org.apache.pulsar.client.api.PulsarClientException;
 import org.junit.jupiter.api.Test;
 
@@ -55,5 +59,28 @@ class FailuresTest {
         .hasMessageContaining("the credentials are missing, wrong or expired: bad token")
         .isInstanceOfSatisfying(
             AccessException.class, e -> assertThat(e.isMissingRight()).isFalse());
+  }
+
+  @Test
+  void aNewClientThatDoesNotTakeItsSettingsSaysWhose() {
+    Exception invalid = new PulsarClientException.InvalidConfigurationException("no such thing");
+    assertThatThrownBy(() -> created(() -> CompletableFuture.failedFuture(invalid)))
+        .isInstanceOfSatisfying(
+            SettingsException.class, e -> assertThat(e.role()).isEqualTo(Role.PRODUCER));
+    assertThatThrownBy(
+            () ->
+                created(
+                    () -> {
+                      throw new IllegalArgumentException("batching and chunking");
+                    }))
+        .isInstanceOf(SettingsException.class)
+        .hasMessage("Pulsar could not create a producer: batching and chunking");
+    Exception late = new PulsarClientException.TimeoutException("late");
+    assertThatThrownBy(() -> created(() -> CompletableFuture.failedFuture(late)))
+        .isExactlyInstanceOf(DriverException.class);
+  }
+
+  private static Void created(Supplier<CompletableFuture<Void>> making) throws DriverException {
+    return Failures.awaitNew(Role.PRODUCER, making, "create a producer", 1_000);
   }
 }
