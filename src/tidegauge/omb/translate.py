@@ -214,6 +214,7 @@ def _make_translation(
         durability=None,
         attach=driver.attach,
         copies=terms.copies,
+        locate=lambda role, name: driver.source.where((terms.blocks.get(role, ""), name)),
     )
     system = _with_chosen_memory(system, chosen, terms.nodes)
     experiment, experiment_notes = _choose_experiment(read, time_scale)

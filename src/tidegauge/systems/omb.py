@@ -50,6 +50,7 @@ class DriverTerms:
         password: kept in memory only.
         token_file: absolute path of a file with a token; "" = none.
         producer, consumer, settings, topic: of the system's clients, servers and topics, which win over Tidegauge's.
+        blocks: of the file, with settings of producers and consumers, by role.
         of_level: names in these that a level decides: without effect where another is chosen.
         subscription_type: how consumers share a subscription.
         notes: what is carried out differently, or has no effect here, and why: a sentence each.
@@ -70,6 +71,7 @@ class DriverTerms:
     consumer: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     topic: Mapping[str, str] = field(default_factory=dict)
+    blocks: Mapping[str, str] = field(default_factory=dict)
     of_level: tuple[str, ...] = ()
     subscription_type: SubscriptionType = SubscriptionType.BY_PARTITION
     notes: tuple[str, ...] = ()

@@ -353,6 +353,16 @@ def test_rabbitmqs_queues_on_a_node_of_our_own(tmp_path: Path, queue: str, persi
             "replicationFactor: 1",
             ["min.insync.replicas: '2' is above"],
         ),
+        (KAFKA, "acks=all", "acks=2", ["10: producerConfig.acks: '2': must be one of all, -1, 0, 1"]),
+        (KAFKA, "linger.ms=2", "linger.ms=-1", ["11: producerConfig.linger.ms: '-1'", "at least 0"]),
+        (KAFKA, "max.request.size=4194304", "max.request.size=4M", ["14: producerConfig.max.request.size: '4M'"]),
+        (
+            KAFKA,
+            "fetch.bytes=1000",
+            "fetch.bytes=9999999999",
+            ["16: consumerConfig.max.partition", "2147483647"],
+        ),
+        (KAFKA, "request.timeout.ms=1000", "request.timeout.ms=1s", ["8: commonConfig.request.timeout.ms: '1s'"]),
         (KAFKA, "batch.size=4096", "batch.size=big", ["batch.size: 'big': must be a whole number"]),
         (KAFKA, "batch.size=4096", f"batch.size={'9' * 5000}", ["batch.size: '999", "must be a whole number"]),
         (KAFKA, "compression.type=lz4", "compression.type=rar", ["compression.type: 'rar'"]),
@@ -362,6 +372,12 @@ def test_rabbitmqs_queues_on_a_node_of_our_own(tmp_path: Path, queue: str, persi
         (KAFKA, "kafka.KafkaBench", "kafka.KafkaBenhc", ["2: driverClass", "did you mean"]),
         (KAFKA, "kafka.KafkaBench", "nats.NatsBench", ["2: driverClass", "a system that is not known here; known: "]),
         (PULSAR, "ioThreads", "ioThread", ["6: client.ioThread: unknown key"]),
+        (
+            PULSAR,
+            "pendingQueueSize: 0",
+            "pendingQueueSize: 9999999999",
+            ["producer.pendingQueueSize", "at most 2147483647"],
+        ),
         (PULSAR, "ackQuorum: 2", "ackQuorum: 4", ["ackQuorum: '4' is above writeQuorum (3)"]),
         (PULSAR, "writeQuorum: 3", "writeQuorum: 4", ["writeQuorum: '4' is above ensembleSize (3)"]),
         (PULSAR, "deduplicationEnabled: false", "deduplicationEnabled: true", ["deduplicationEnabled", "--managed"]),
@@ -406,6 +422,27 @@ def test_what_cannot_be_carried_out_is_refused_by_name(
         assert word in problems, problems
     assert "hunter2" not in problems
     assert "pass%21word" not in problems
+
+
+@pytest.mark.parametrize(
+    ("old", "line", "said"),
+    [
+        ("acks=all", "lingr.ms=5", "d.yaml:11: producerConfig.lingr.ms is left out: producers of kafka-clients"),
+        ("acks=all", "fork.tier=hot", "d.yaml:11: producerConfig.fork.tier is left out"),
+        ("fetch.bytes=1000", "acks=1", "d.yaml:17: consumerConfig.acks is left out: consumers of"),
+        ("request.timeout.ms=1000", "fork.tier=hot", "d.yaml:9: commonConfig.fork.tier is left out: clients of"),
+    ],
+)
+def test_settings_that_no_client_of_here_has_are_left_out_as_the_client_would_and_noted(
+    tmp_path: Path, old: str, line: str, said: str
+) -> None:
+    terms = read(tmp_path, KAFKA.replace(old, f"{old}\n  {line}")).terms
+    (note,) = [note for note in terms.notes if "is left out: " in note and "have no such setting" in note]
+    assert said in note
+    assert ("did you mean 'linger.ms'?" in note) is line.startswith("lingr")
+    assert note.endswith("and ignore it.")
+    without = read(tmp_path, KAFKA).terms
+    assert (terms.producer, terms.consumer, terms.kept) == (without.producer, without.consumer, without.kept)
 
 
 def test_a_token_is_taken_from_its_file_only(tmp_path: Path) -> None:

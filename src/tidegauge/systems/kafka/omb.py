@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from pydantic import Field
 
+from tidegauge.config.properties import parse_properties, write_property
 from tidegauge.config.source import Source, validate
 from tidegauge.durability import NODES_FOR_REPLICATION, is_majority, level_of
 from tidegauge.errors import did_you_mean
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import ClientSettings, Compression
+from tidegauge.systems import client_settings
 from tidegauge.systems.attach import TlsChoice, holds_secret, names_secret
+from tidegauge.systems.client_settings import ClientSettingRules, read_client_settings
+from tidegauge.systems.kafka.clients import FILE
 from tidegauge.systems.kafka.level import FLUSH_SCHEDULER, MIN_IN_SYNC, REPLICAS_FOR_MAJORITY
 from tidegauge.systems.omb import AUTH_ADVICE, IN_FLIGHT_MESSAGES_MAX, DriverFields, DriverTerms, OmbDriver
 
@@ -40,6 +44,7 @@ _OF_BOTH_CLIENTS = (
 _RACK = "client.rack"
 _OF_CONSUMERS = (_RACK, "default.api.timeout.ms")
 _COMMON_KEYS = ["bootstrap.servers", "client.id", "security.protocol", *_OF_BOTH_CLIENTS, *_OF_CONSUMERS]
+_ROLES = {PRODUCER: client_settings.PRODUCER, CONSUMER: client_settings.CONSUMER}
 _SET_HERE = {
     "bootstrap.servers": "it belongs into commonConfig",
     "key.serializer": "Tidegauge writes keys itself",
@@ -67,7 +72,6 @@ _TLS_KEYS = (
 )
 """Paths and switches of encryption that are no secrets, and so may stand in a file that is copied into the run."""
 _ZONE = "{zone.id}"
-_SEPARATOR = re.compile(r"\s*[=:]\s*|\s+")
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,19}")
 """As Kafka's own settings have them, at most a long."""
 
@@ -91,20 +95,18 @@ class _Reader:
     source: Source
     managed: bool
     notes: list[str]
+    left_out: set[tuple[str, str]] = field(default_factory=set)
+    """Block and name of each setting that no client has."""
 
     def block(self, name: str) -> dict[str, str]:
         """A block of Java properties; each gets its own line in the source."""
         properties: dict[str, str] = {}
-        first = self.source.line_of((name,)) + 1
-        for offset, raw in enumerate(str(self.source.data.get(name) or "").splitlines()):
-            line = raw.strip()
-            if not line or line[0] in "#!":
-                continue
-            key, value = (*_SEPARATOR.split(line, maxsplit=1), "")[:2]
-            self.source.lines.setdefault((name, key), first + offset)
-            if key in properties:
-                self.refuse(name, key, "is given twice; keep one")
-            properties[key] = value.strip()
+        before = self.source.line_of((name,))
+        for one in parse_properties(str(self.source.data.get(name) or "")):
+            self.source.lines.setdefault((name, one.key), before + one.line)
+            if one.key in properties:
+                self.refuse(name, one.key, "is given twice; keep one")
+            properties[one.key] = one.value.strip()
         return properties
 
     def refuse(self, block: str, key: str, why: str) -> None:
@@ -113,12 +115,11 @@ class _Reader:
     def refuse_secret(self, block: str, key: str) -> None:
         self.refuse(block, key, f"must not come from a driver file, which is copied into the run: {AUTH_ADVICE}")
 
-    def number(self, block: str, settings: dict[str, str], key: str, default: int) -> int:
-        text = settings.pop(key, str(default))
-        if not _is_whole_number(text):
-            self.refuse(block, key, f"'{text[:40]}': must be a whole number")
-            return default
-        return int(text)
+    def number(self, settings: dict[str, str], key: str, default: int) -> int:
+        try:
+            return int(settings.pop(key, str(default)))
+        except ValueError:
+            return default  # It is refused already.
 
     def topic(self, settings: dict[str, str], replication: int) -> dict[str, str]:
         """Checks topicConfig: what topics are made with, each a whole number but the two that switch something on."""
@@ -182,9 +183,12 @@ class _Reader:
                 continue
             if _SECURITY.match(key) and key != "security.protocol":
                 self.refuse_secret(COMMON, key)
-            elif key not in _COMMON_KEYS:
-                near = did_you_mean(key, _COMMON_KEYS)
-                self.refuse(COMMON, key, f"put it into producerConfig or consumerConfig, whichever it is for{near}")
+            elif key in _COMMON_KEYS:
+                self.check_value(COMMON, key, settings[key])
+            elif any(key in settings_of_role for settings_of_role in _rules().by_role.values()):
+                self.refuse(COMMON, key, "put it into producerConfig or consumerConfig, whichever it is for")
+            else:
+                self.leave_out(COMMON, key, "clients", _COMMON_KEYS)
         if "client.id" in settings:
             self.notes.append("commonConfig: client.id has no effect here: each client has a name of its own.")
         protocol = settings.get("security.protocol", "PLAINTEXT")
@@ -235,17 +239,14 @@ class _Reader:
         properties = self.client(PRODUCER, settings)
         self.note_defaults(properties)
         acks = properties.pop("acks", "all")
-        if acks not in ("all", "-1", "1"):
+        if acks == "0":
             problem = "must be all, -1 or 1: without acknowledgement there is nothing to time"
             self.refuse(PRODUCER, "acks", f"'{acks}': {problem}")
         compression = properties.pop("compression.type", "none")
-        if compression not in list(Compression):
-            self.refuse(PRODUCER, "compression.type", f"'{compression}': must be one of {', '.join(Compression)}")
-            compression = "none"
         client = ClientSettings(
-            batch_bytes_max=max(1, self.number(PRODUCER, properties, "batch.size", _BATCH_BYTES)),
-            batch_delay_ms_max=float(self.number(PRODUCER, properties, "linger.ms", _LINGER_MS)),
-            compression=Compression(compression),
+            batch_bytes_max=max(1, self.number(properties, "batch.size", _BATCH_BYTES)),
+            batch_delay_ms_max=float(self.number(properties, "linger.ms", _LINGER_MS)),
+            compression=Compression(compression) if compression in list(Compression) else Compression.NONE,
             in_flight_messages_max=IN_FLIGHT_MESSAGES_MAX,
         )
         return properties, client, acks != "1"
@@ -275,15 +276,41 @@ class _Reader:
         return properties
 
     def client(self, block: str, settings: Mapping[str, str]) -> dict[str, str]:
-        """The client's own settings, without those that are refused."""
-        for key in settings:
+        """The client's own settings, without those that are refused or that it does not have."""
+        names = list(_rules().by_role[_ROLES[block]])
+        for key, value in settings.items():
             if key in _SET_HERE:
                 self.refuse(block, key, f"can't be set: {_SET_HERE[key]}")
-            elif _SECURITY.match(key) or names_secret(key) or holds_secret(settings[key]):
+            elif _SECURITY.match(key) or names_secret(key) or holds_secret(value):
                 self.refuse_secret(block, key)
+            elif key in names:
+                self.check_value(block, key, value)
+            else:
+                self.leave_out(block, key, f"{_ROLES[block]}s", names)
         if "client.id" in settings:
             self.notes.append(f"{block}: client.id has no effect here: each client has a name of its own.")
-        return {key: value for key, value in settings.items() if key != "client.id"}
+        return {
+            key: value for key, value in settings.items() if key != "client.id" and (block, key) not in self.left_out
+        }
+
+    def check_value(self, block: str, key: str, value: str) -> None:
+        """Refuses a value that the client would refuse. What both clients have, both have with the same values."""
+        settings = _rules().by_role[_ROLES.get(block, client_settings.CONSUMER)]
+        if key in settings and (problem := settings[key].problem_of(value)):
+            self.refuse(block, key, f"'{value[:40]}': {problem}")
+
+    def leave_out(self, block: str, key: str, whose: str, names: Sequence[str]) -> None:
+        """Notes a setting that the client does not have: it would say so in its log and go on, and so is it here."""
+        self.left_out.add((block, key))
+        self.notes.append(
+            f"{self.source.where((block, key))}: {block}.{key} is left out: {whose} of "
+            f"{read_client_settings(FILE)[1]['library']}, which Tidegauge has, have no such setting"
+            f"{did_you_mean(key, list(names))}, and ignore it."
+        )
+
+
+def _rules() -> ClientSettingRules:
+    return read_client_settings(FILE)[0]
 
 
 def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
@@ -292,9 +319,6 @@ def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
         return None
     reader = _Reader(source, managed, [])
     blocks = {name: reader.block(name) for name in (TOPIC, COMMON, PRODUCER, CONSUMER)}
-    kept_blocks = {
-        name: "".join(f"{key}={value}\n" for key, value in block.items()) for name, block in blocks.items() if block
-    }
     common = blocks[COMMON]
     topic = reader.topic(blocks[TOPIC], file.replication_factor)
     tls = reader.common(common)
@@ -302,6 +326,10 @@ def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
     consumer = reader.consumer(blocks[CONSUMER])
     if source.problems:
         return None
+    kept_blocks = {
+        name: "".join(write_property(key, block[key]) for key in block if (name, key) not in reader.left_out)
+        for name, block in blocks.items()
+    }
     copies, in_sync = file.replication_factor, int(topic.get(MIN_IN_SYNC, "1"))
     reader.topic_notes(topic, copies, acks_all)
     replicated = acks_all and is_majority(in_sync, copies)
@@ -328,6 +356,7 @@ def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
         consumer={**shared, **for_consumers, **consumer},
         settings={MIN_IN_SYNC: str(in_sync)} if other_in_sync else {},
         topic=topic,
+        blocks={role: block for block, role in _ROLES.items()},
         of_level=("acks", *_OF_LEVEL),
         notes=tuple(reader.notes),
         kept={key: kept_blocks.get(key, "") if key in blocks else value for key, value in source.data.items()},

@@ -18,6 +18,10 @@ from tidegauge.systems.attach import TlsChoice
 from tidegauge.systems.omb import AUTH_ADVICE, IN_FLIGHT_MESSAGES_MAX, DriverFields, DriverTerms, OmbDriver, OmbFields
 from tidegauge.systems.pulsar.level import BROKER_QUORUMS, COPIES_MAX, MAJORITY_OF_3
 
+_INT_MAX = (1 << 31) - 1
+"""Of Java, as the clients' settings have it."""
+_DELAY_MS_MAX = _INT_MAX // 1000
+"""The client has microseconds."""
 _TOKEN_PLUGIN = "org.apache.pulsar.client.impl.auth.AuthenticationToken"
 
 
@@ -52,14 +56,14 @@ class _Client(OmbFields):
 
 class _Producer(OmbFields):
     batching_enabled: bool = True
-    batching_max_publish_delay_ms: Annotated[int, Field(ge=0)] = 1
-    batching_max_bytes: Annotated[int, Field(ge=1)] = 1024 * 1024
+    batching_max_publish_delay_ms: Annotated[int, Field(ge=0, le=_DELAY_MS_MAX)] = 1
+    batching_max_bytes: Annotated[int, Field(ge=1, le=_INT_MAX)] = 1024 * 1024
     block_if_queue_full: bool = True
-    pending_queue_size: Annotated[int, Field(ge=0)] = 0
+    pending_queue_size: Annotated[int, Field(ge=0, le=_INT_MAX)] = 0
 
 
 class _Consumer(OmbFields):
-    receiver_queue_size: Annotated[int, Field(ge=0)] = 10_000
+    receiver_queue_size: Annotated[int, Field(ge=0, le=_INT_MAX)] = 10_000
     subscription_type: Annotated[str, one_of(["Exclusive", "Failover", "Shared", "Key_Shared"])] = "Failover"
 
 
@@ -115,6 +119,7 @@ def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
         consumer={"receiverQueueSize": str(file.consumer.receiver_queue_size)},
         subscription_type=SubscriptionType(file.consumer.subscription_type.lower().replace("_", "-")),
         settings={**_quorum_settings(quorums), **({"brokerDeduplicationEnabled": "true"} if deduplicated else {})},
+        blocks={"producer": "producer", "consumer": "consumer"},
         of_level=BROKER_QUORUMS,
         notes=tuple(_notes_on_client(client, managed)),
         kept=_file_without_secrets(source.data, bool(token_file)),
