@@ -31,6 +31,7 @@ from tidegauge.cli.options import (
     AbortOn,
     AllowUnequal,
     Attach,
+    ClientProperties,
     Consumers,
     DataDir,
     DirectMemory,
@@ -208,6 +209,7 @@ def run(
     in_flight: InFlight = None,
     workers: Workers = None,
     attach: Attach = None,
+    client_properties: ClientProperties = None,
     fleet: Fleet = None,
     scale: ScaleOption = PublishedScale.SHARES,
     same_within: SameWithinText = None,
@@ -230,6 +232,7 @@ def run(
         "in-flight": in_flight,
         "workers": workers,
         "attach": None if attach is None else str(attach.absolute()),
+        "client-properties": None if client_properties is None else str(client_properties.absolute()),
         "fleet": None if fleet is None else str(fleet.absolute()),
         "same-within": same_within,
         "scale": None if scale is PublishedScale.SHARES else scale.value,
@@ -261,6 +264,7 @@ def bench(
     set_: Setting = None,
     level: LevelOrFound = None,
     attach: Attach = None,
+    client_properties: ClientProperties = None,
     repeat: Repeat = None,
     threshold: Thresholds = None,
     abort_on: AbortOn = None,
@@ -287,6 +291,7 @@ def bench(
     line = CommandLine(
         BENCH, target, address, attach, rate, message_size, partitions, producers, consumers, duration, topic,
         tuple(set_ or ()), more=campaign_values(level, repeat, threshold, abort_on),
+        client_properties=client_properties,
     )  # fmt: skip
     files, labels = WantedFiles(junit, markdown), labels_of(name, tag)
     options = RunOptions(runs_dir, files, dry_run, False, live, prometheus, labels, prometheus_push)
@@ -309,6 +314,7 @@ def ab(
     set_: Setting = None,
     level: LevelOrFound = None,
     attach: Attach = None,
+    client_properties: ClientProperties = None,
     repeat: Repeat = None,
     same_within: SameWithinText = None,
     threshold: Thresholds = None,
@@ -336,6 +342,7 @@ def ab(
     line = CommandLine(
         AB, target, address, attach, rate, message_size, partitions, producers, consumers, duration, topic,
         tuple(set_ or ()), tuple(vary or ()), campaign_values(level, repeat, threshold, abort_on, same_within),
+        client_properties,
     )  # fmt: skip
     files, labels = WantedFiles(junit, markdown), labels_of(name, tag)
     options = RunOptions(runs_dir, files, dry_run, False, live, prometheus, labels, prometheus_push)

@@ -11,6 +11,7 @@ import typer
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.contenders import label_of_system
 from tidegauge.campaign.read.one_line import CommandLine, Composed, compose_line
+from tidegauge.campaign.run.asking import AskedCluster
 from tidegauge.cli.asking import cluster_book
 from tidegauge.cli.options import RunOptions
 from tidegauge.cli.output import EXIT_GOOD, Output
@@ -32,7 +33,7 @@ def run_line(line: CommandLine, options: RunOptions, out: Output, *, print_campa
     where = Path(f"{PROGRAM} {line.verb}")
     campaign = composed.campaign(where, composed.text())
     if composed.is_attached and composed.needs_partitions:
-        sentence = _take_partitions(composed, campaign, line.attach_file)
+        sentence = _take_partitions(composed, campaign, line.file)
         if print_campaign:
             typer.echo(sentence, err=True)  # Standard output may be a file.
         else:
@@ -41,26 +42,33 @@ def run_line(line: CommandLine, options: RunOptions, out: Output, *, print_campa
     if print_campaign:
         typer.echo(text, nl=False)
         return EXIT_GOOD
+    if composed.is_attached and not options.dry_run:
+        _ask_cluster(composed, campaign, line.file)  # One that is not there leaves no run behind.
     return run_parsed(composed.campaign(where, text), options, out, text)
 
 
-def _take_partitions(composed: Composed, campaign: Campaign, attach_file: Path | None) -> str:
+def _ask_cluster(composed: Composed, campaign: Campaign, file: Path | None) -> AskedCluster:
+    """What the cluster of a line reports of itself. Raises `UserError`, `RunFailedError`."""
+    choice = campaign.systems[0]
+    label = label_of_system(choice, composed.system)
+    if choice.attach is None:
+        raise UserError(f"{label} is no cluster that could be asked.")
+    try:
+        return cluster_book().ask(composed.system, choice.attach, label)
+    except RunFailedError as error:
+        says = f"Check what {file} says of it." if file else "Check the address, and that it is up."
+        raise RunFailedError(error.message, error.hint or says) from error
+
+
+def _take_partitions(composed: Composed, campaign: Campaign, file: Path | None) -> str:
     """Give topics as many partitions as a cluster gives those of which nobody says it, and at least one for each node.
 
     Returns a sentence on it. Raises `UserError`, `RunFailedError`.
     """
-    system = composed.system
-    choice = campaign.systems[0]
-    label = label_of_system(choice, system)
-    if choice.attach is None:
-        raise UserError(f"{label} is no cluster that could be asked.")
-    try:
-        asked = cluster_book().ask(system, choice.attach, label)
-    except RunFailedError as error:
-        says = f"Check what {attach_file} says of it." if attach_file else "Check the address, and that it is up."
-        raise RunFailedError(error.message, error.hint or says) from error
+    system, asked = composed.system, _ask_cluster(composed, campaign, file)
     by_default, nodes = system.partitions_by_default(asked.settings), asked.nodes or 1
     partitions = max(1, by_default, nodes)
     composed.put(("workload", "partitions"), partitions, "--partitions")
     why = f"its default is {by_default}, and it has {plural(nodes, 'node')}" if by_default else plural(nodes, "node")
+    label = label_of_system(campaign.systems[0], system)
     return f"{label}: topics get {plural(partitions, 'partition')} ({why}); --partitions takes another number."

@@ -90,6 +90,16 @@ Attach = Annotated[
         dir_okay=False,
     ),
 ]
+ClientProperties = Annotated[
+    Path | None,
+    typer.Option(
+        "--client-properties",
+        metavar="FILE",
+        help="Measure the cluster of this file of Kafka's own tools (client.properties), with its clients' settings.",
+        exists=True,
+        dir_okay=False,
+    ),
+]
 Fleet = Annotated[
     Path | None,
     typer.Option(

@@ -181,7 +181,7 @@ def read_source(
     `text` is taken for the file's content if it is given, such as a copy that a run has kept. `example` says where
     such a file can be seen.
     """
-    text = _read_text(path, what, example) if text is None else text
+    text = read_text(path, what, example) if text is None else text
     hint = f"Write it as 'key: value' lines; {example}."
     root = _compose_root(path, text)
     if root is None:
@@ -344,7 +344,8 @@ def _problem_of_value(value: Any) -> str:
     return ""
 
 
-def _read_text(path: Path, what: str, example: str) -> str:
+def read_text(path: Path, what: str, example: str) -> str:
+    """The text of a file. `what` it is in messages, `example`: where such a file can be seen. Raises `UserError`."""
     try:
         # A FIFO is not waited for, and a device, which may have no end, not read.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:

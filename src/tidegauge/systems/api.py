@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tidegauge.agent.api import Host
+from tidegauge.config.properties import JavaProperty
 from tidegauge.durability import NODES_FOR_REPLICATION, describe_choice, level_named
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fairness import Case, ClientFacts, Hazard, neutral_facts
@@ -22,7 +23,7 @@ from tidegauge.model.host import ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Distribution, Handles, Setting, by_turns, node_disks
 from tidegauge.model.workload import SubscriptionType, Workload
-from tidegauge.systems.attach import AttachRules
+from tidegauge.systems.attach import AttachRules, ClientProperties
 from tidegauge.systems.metrics import Endpoint, Metric
 
 if TYPE_CHECKING:
@@ -325,6 +326,10 @@ class HasClients(Protocol):
 
     def client_settings(self, case: Case) -> ClientSettingRules | None:
         """Pure: the settings that its clients take for such topics; None where nobody can list them."""
+        return None
+
+    def client_properties(self, properties: Sequence[JavaProperty], place: str) -> ClientProperties | None:
+        """Pure: what a file of its own tools' properties says, which is at `place`; None if they have no such files."""
         return None
 
     def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tidegauge.config.properties import JavaProperty
+
 NO_METHOD = "none"
 METHODS_WITH_PASSWORD = ("plain", "scram-sha-256", "scram-sha-512", "password")
 METHODS_WITH_TOKEN = ("token",)
@@ -37,10 +39,11 @@ def holds_secret(value: str) -> bool:
 class SecretReference:
     """Where a secret is: the environment variable `place`, or the file `place` (an absolute path).
 
+    "properties": in that file among Java's properties, as the password of their JAAS configuration.
     "memory": under the name `place` in this process, which took it from a file that must not be copied.
     """
 
-    kind: Literal["env", "file", "memory"]
+    kind: Literal["env", "file", "properties", "memory"]
     place: str
 
 
@@ -80,6 +83,21 @@ class AttachChoice:
     auth: AuthChoice = field(default_factory=AuthChoice)
     topic_prefix: str = ""
     label: str = DEFAULT_LABEL
+
+
+@dataclass(frozen=True)
+class ClientProperties:
+    """What a file of a system's own tools says of a cluster and its clients, in the words of a campaign.
+
+    Attributes:
+        values: by their place in the system's entry, ("producer", "linger.ms"), each with the property that it is from.
+        problems: properties that can't be taken over, and why.
+        notes: those that have no effect here, and why.
+    """
+
+    values: dict[tuple[str, ...], tuple[object, JavaProperty]] = field(default_factory=dict)
+    problems: list[tuple[JavaProperty, str]] = field(default_factory=list)
+    notes: list[tuple[JavaProperty, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

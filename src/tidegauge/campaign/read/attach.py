@@ -19,6 +19,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationInfo
 
 from tidegauge.campaign.read.sweep import Assignment, as_mapping, items_of
 from tidegauge.config.fields import Fields, Settings, refuse_value, text_matching
+from tidegauge.config.properties import JAAS, jaas_options, parse_properties
 from tidegauge.config.source import (
     KeyPath,
     Origin,
@@ -96,7 +97,7 @@ def _parse_secret(value: object, info: ValidationInfo) -> SecretReference:
             f"a {info.field_name} must not stand in a campaign, which is copied into every run: say where it is, "
             "{env: VARIABLE} or {file: PATH}"
         )
-    kinds: tuple[Literal["env", "file"], ...] = ("env", "file")
+    kinds: tuple[Literal["env", "file", "properties"], ...] = ("env", "file", "properties")
     strange = [key for key in value if key not in kinds]
     if strange:
         # A secret in braces looks like a key: only what resembles one is repeated.
@@ -105,7 +106,7 @@ def _parse_secret(value: object, info: ValidationInfo) -> SecretReference:
         raise refuse_value(unknown[0] if unknown else only)
     references = [SecretReference(kind, name) for kind in kinds if isinstance(name := value.get(kind), str) and name]
     if len(value) != 1 or not references:
-        raise refuse_value("must have one of the keys 'env' and 'file', with a name")
+        raise refuse_value("must have one of the keys 'env', 'file' and 'properties', with a name")
     if "env" in value and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value["env"]):
         raise refuse_value("env must be the name of an environment variable: letters, digits and '_'")
     return references[0]
@@ -298,11 +299,11 @@ def _find_secrets(fields: MethodFields, source: Source, at: KeyPath) -> AuthChoi
 
 
 def _with_whole_path(reference: SecretReference, source: Source, at: KeyPath) -> SecretReference:
-    path = source.place_of(at, reference.place) if reference.kind == "file" else None
+    path = None if reference.kind == "env" else source.place_of(at, reference.place)
     return replace(reference, place=str(path)) if path else reference
 
 
-KEY = "attach"
+KEY, CLIENT_PROPERTIES = "attach", "client-properties"
 WHAT = "clusters"
 """What such a file is in messages."""
 _NOT_KEPT = (*SERVERS_KEYS, "optional")
@@ -338,8 +339,10 @@ def read_clusters(path: Path, system_names: Sequence[str]) -> Source:
 def to_correct(sources: Sequence[Source], overrides: Mapping[str, object]) -> str:
     """The file that problems ask to correct: that of the clusters if all of them are in it, else the campaign."""
     wheres = [problem.where for source in sources for problem in source.problems]
-    of_clusters = KEY in overrides and all(where.startswith(f"{Path(str(overrides[KEY]))}:") for where in wheres)
-    return f"{WHAT} file" if of_clusters else "campaign"
+    for key, what in ((KEY, f"{WHAT} file"), (CLIENT_PROPERTIES, "file")):
+        if key in overrides and all(where.startswith(f"{Path(str(overrides[key]))}:") for where in wheres):
+            return what
+    return "campaign"
 
 
 def attach_clusters(source: Source, clusters: Source) -> tuple[Note, ...]:
@@ -363,7 +366,9 @@ def attach_clusters(source: Source, clusters: Source) -> tuple[Note, ...]:
         )
         for at in cluster_indexes:
             origins |= {
-                ("systems", len(chosen), *path[2:]): Origin(clusters.path, line, show_path(path), None)
+                ("systems", len(chosen), *path[2:]): clusters.placed.get(
+                    path, Origin(clusters.path, line, show_path(path), None)
+                )
                 for path, line in clusters.lines.items()
                 if path[:2] == ("systems", at)
             }
@@ -474,11 +479,18 @@ def _resolve_secret(reference: SecretReference, what: str) -> str:
                 f"{what}: it was kept in the memory of a process that has ended.", "Run from the same files once more."
             )
         return _IN_MEMORY[reference.place]
-    return (
-        _secret_from_variable(reference.place, what)
-        if reference.kind == "env"
-        else _secret_from_file(Path(reference.place), what)
-    )
+    if reference.kind == "env":
+        return _secret_from_variable(reference.place, what)
+    text = _secret_from_file(Path(reference.place), what)
+    return text if reference.kind == "file" else _password_in_properties(text, f"{what}: {reference.place}")
+
+
+def _password_in_properties(text: str, where: str) -> str:
+    entries = [one.value for one in parse_properties(text) if one.key == JAAS]
+    password = jaas_options(entries[-1]).get("password", "") if entries else ""
+    if not password:
+        raise UserError(f"{where} has no password in {JAAS}.", 'It is written there as password="...";')
+    return password
 
 
 def _secret_from_variable(name: str, what: str) -> str:

@@ -24,6 +24,7 @@ from ruamel.yaml.error import YAMLError
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.read.attach import KEY as ATTACH
 from tidegauge.campaign.read.attach import WHAT, AttachFields, read_clusters
+from tidegauge.campaign.read.client_properties import read_client_properties
 from tidegauge.campaign.read.parse import AS_FOUND_WORD, parse_campaign
 from tidegauge.campaign.read.sweep import SYSTEM_KEYS, SYSTEM_MAPPINGS
 from tidegauge.config.source import KeyPath, Source, key_called_elsewhere, keys_of, raise_problems
@@ -32,6 +33,7 @@ from tidegauge.errors import UserError, did_you_mean, nearest_names
 from tidegauge.experiments import latency, peak
 from tidegauge.experiments.procedure import TrialOptions
 from tidegauge.fairness import Case
+from tidegauge.model.events import Note
 from tidegauge.model.level import AS_FOUND
 from tidegauge.numbers import plural
 from tidegauge.plain import grouped
@@ -70,6 +72,7 @@ class CommandLine:
         settings: "KEY=VALUE" each, what `--set` gives.
         vary: "KEY=VALUE,VALUE" each, what `-L` gives.
         more: values of a campaign by its keys, with the options that they come from: ("repeat", 5, "--repeat").
+        client_properties: a file of the system's own tools, instead of `attach_file`.
     """
 
     verb: str
@@ -86,15 +89,22 @@ class CommandLine:
     settings: tuple[str, ...] = ()
     vary: tuple[str, ...] = ()
     more: tuple[tuple[str, object, str], ...] = ()
+    client_properties: Path | None = None
+
+    @property
+    def file(self) -> Path | None:
+        """The file that says of the cluster what the line does not; None without."""
+        return self.attach_file or self.client_properties
 
 
 @dataclass
 class Composed:
-    """A campaign as keys and values. `options`: by key, the option that a value comes from."""
+    """A campaign as keys and values. `options`: by key, the option that a value comes from; `notes` are for it."""
 
     system: System
     data: dict[str, Any]
     options: dict[KeyPath, str] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
 
     @property
     def is_attached(self) -> bool:
@@ -132,7 +142,7 @@ class Composed:
 
         `path` stands for its file in messages; what it names is sought in that directory.
         """
-        return parse_campaign(path, {}, sorted(all_systems()), text, options=self.options)
+        return parse_campaign(path, {}, sorted(all_systems()), text, options=self.options, notes=self.notes)
 
 
 def compose_line(line: CommandLine) -> Composed:
@@ -140,6 +150,8 @@ def compose_line(line: CommandLine) -> Composed:
     system, item, options = _read_target(line)
     composed = Composed(system, {"name": f"{line.verb}-{system.name}", "systems": [item], "workload": {}})
     composed.options |= options
+    if line.client_properties is not None:
+        _put_client_properties(composed, line.client_properties)
     composed.data["experiments"] = _experiments_of(line)
     if line.rate is not None:
         composed.options["experiments", 0, "rate"] = "--rate"
@@ -216,7 +228,9 @@ def _read_target(line: CommandLine) -> tuple[System, dict[str, Any], dict[KeyPat
         system = _system_of_name(name, line)
         if at and not version:
             raise UserError(f"{line.target}: a version must follow the '@', such as {name}@{system.default_version}.")
-    if line.verb == BENCH and address is None and line.attach_file is None:
+    if line.attach_file and line.client_properties:
+        raise UserError("--attach and --client-properties: one file is enough.", "Keep one of the two.")
+    if line.verb == BENCH and address is None and line.file is None:
         ports = _first_key(system).ports if system.attach_rules else {}
         usual_port = next((f":{port}" for port in ports.values()), "")
         raise UserError(
@@ -239,6 +253,18 @@ def _read_target(line: CommandLine) -> tuple[System, dict[str, Any], dict[KeyPat
         # Not as it was given: it may hold a password.
         options |= {(*at_attach, key.name): _THE_ADDRESS for key in rules.keys}
     return system, item, options
+
+
+def _put_client_properties(composed: Composed, path: Path) -> None:
+    """Put in what a file of the system's own tools says; an address on the line wins. Raises `UserError`."""
+    item = composed.data["systems"][0]
+    source, composed.notes = read_client_properties(path, composed.system, item)
+    raise_problems([source], "file")
+    attach_given = dict(item.get(ATTACH, {}))
+    for at, origin in source.placed.items():
+        composed.put(at, origin.value, f"{origin.where}: {origin.shown}")
+    for key, value in attach_given.items():
+        composed.put(("systems", 0, ATTACH, key), value, _THE_ADDRESS)
 
 
 def _system_of_name(name: str, line: CommandLine) -> System:

@@ -19,14 +19,17 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 from tidegauge.campaign.model import AUTO, SystemChoice
+from tidegauge.campaign.read.attach import CLIENT_PROPERTIES, attach_clusters, read_clusters, replace_systems
 from tidegauge.campaign.read.attach import KEY as ATTACH
-from tidegauge.campaign.read.attach import attach_clusters, read_clusters, replace_systems
+from tidegauge.campaign.read.client_properties import read_client_properties
 from tidegauge.campaign.read.sweep import items_of
 from tidegauge.config.fields import DATA_KEYS, option_of, quantity_between
 from tidegauge.config.source import KeyPath, Origin, Source, show_path
 from tidegauge.config.units import parse_size_bytes
+from tidegauge.errors import UserError
 from tidegauge.hosts.memory import this_machine
 from tidegauge.model.events import Note
+from tidegauge.systems.registry import all_systems
 
 AUTO_WORD = "auto"
 _HEAP_LEAST, _MB_LEAST = "128MiB", 128
@@ -114,7 +117,7 @@ def apply_overrides(
     for key, value in overrides.items():
         if key == "systems" and isinstance(value, Sequence):
             _choose_systems(source, value)
-        elif key not in (SCALE, ATTACH):
+        elif key not in (SCALE, ATTACH, CLIENT_PROPERTIES):
             shown_key = "" if key in _BELOW else key
             source.put(_BELOW.get(key, (key,)), Origin(source.path, 0, shown_key, value, option_of(key)))
     for key in MEMORY_KEYS:
@@ -124,10 +127,32 @@ def apply_overrides(
                 if isinstance(item, dict):
                     item.pop(key, None)
     notes = _free_worker(source) if IN_FLIGHT in overrides else ()
-    if ATTACH not in overrides:
+    if not {ATTACH, CLIENT_PROPERTIES} & overrides.keys():
         return (), notes
-    clusters = read_clusters(Path(str(overrides[ATTACH])), system_names)
+    clusters, notes_on_file = _read_clusters(source, overrides, system_names)
+    notes = (*notes, *notes_on_file)
     return (clusters,), notes if clusters.problems else (*notes, *attach_clusters(source, clusters))
+
+
+def _read_clusters(
+    source: Source, overrides: Mapping[str, object], system_names: Sequence[str]
+) -> tuple[Source, tuple[Note, ...]]:
+    """The file of clusters that an option names, with notes. Client properties are of the first system that can be."""
+    if CLIENT_PROPERTIES not in overrides:
+        return read_clusters(Path(str(overrides[ATTACH])), system_names), ()
+    if ATTACH in overrides:
+        raise UserError("--attach and --client-properties: one file is enough.", "Keep one of the two.")
+    path, systems = Path(str(overrides[CLIENT_PROPERTIES])), all_systems()
+    with_files = [name for name, system in systems.items() if system.client_properties((), "") is not None]
+    items = [item for item in items_of("systems", source.data) if isinstance(item, dict)]
+    fitting = [item for item in items if item.get("name") in with_files]
+    if not fitting:
+        raise UserError(
+            f"{option_of(CLIENT_PROPERTIES)} {path}: no system of the campaign has such files; only "
+            f"{', '.join(with_files)} may.",
+            "Use --attach, for clusters of all systems.",
+        )
+    return read_client_properties(path, systems[str(fitting[0]["name"])], fitting[0])
 
 
 def systems_with_campaign_level(source: Source, system_names: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -271,6 +271,7 @@ def parse_campaign(
     text: str | None = None,
     *,
     options: Mapping[KeyPath, str] = MappingProxyType({}),
+    notes: Sequence[Note] = (),
 ) -> Campaign:
     """Read and check a campaign, at every point of its sweep if it has one.
 
@@ -281,6 +282,7 @@ def parse_campaign(
         system_names: the systems that Tidegauge knows.
         text: taken for the file's content, if given; what it names is sought beside `path` all the same.
         options: which words of the command line the file's values come from, where it was made of these.
+        notes: what is to be said of the campaign beside what follows from it.
 
     Raises:
         UserError: with every problem, each on a line of its own.
@@ -291,10 +293,10 @@ def parse_campaign(
         source.placed[at] = Origin(path, 0, "", None, option)
     listed = systems_with_campaign_level(source, system_names)
     apply_scale(source, overrides)
-    others, notes = apply_overrides(source, overrides, system_names)
+    others, notes_on_options = apply_overrides(source, overrides, system_names)
     variants = read_variants(source)
     described = describe_variants(variants, source)
-    reading = _Reading(overrides, system_names, [source, *others], notes, listed, described)
+    reading = _Reading(overrides, system_names, [source, *others], (*notes, *notes_on_options), listed, described)
     assignments = read_matrix(source, variants)
     refuse_swept_servers(source, assignments)
     rates_at = read_rates_at(source, assignments)

@@ -139,7 +139,7 @@ _FAILURES_IN_A_ROW_MAX = 2
 
 @dataclass(frozen=True)
 class _FailedTrial:
-    """A trial without a result: why, with the log to look at; and the error that ended it, or that kept it from beginning."""
+    """A trial without a result: why, with the log to look at; and the error that ended it or kept it from beginning."""
 
     trial_id: str
     words: str

@@ -21,6 +21,7 @@ from tidegauge.systems.attached import AttachedCluster, AttachRequest, connectio
 from tidegauge.systems.kafka import clients, deployment, fairness, level, settings
 from tidegauge.systems.kafka.deployment import ZOOKEEPER_HEAP_MB, ZOOKEEPER_OUTSIDE_HEAP_MB, needs_zookeeper
 from tidegauge.systems.kafka.metrics import METRICS, fetch_agent, find_agent
+from tidegauge.systems.kafka.properties import translate_client_properties
 from tidegauge.systems.server_settings import ServerSettings
 
 DEFAULT_VERSION = "4.3.1"
@@ -103,6 +104,7 @@ class KafkaSystem(System):
     derive_level = staticmethod(level.derive_level)
     client_facts = staticmethod(fairness.client_facts)
     client_settings = staticmethod(clients.client_settings)
+    client_properties = staticmethod(translate_client_properties)
     hazards = staticmethod(fairness.hazards)
     subscription_problem = staticmethod(fairness.subscription_problem)
 
