@@ -127,6 +127,25 @@ def test_a_cluster_that_does_not_answer_is_reported_and_refuses_nothing(tmp_path
     assert unreached == ("kafka@attached",)
 
 
+def test_a_cluster_that_does_not_answer_is_not_waited_for_again_and_named_once(tmp_path: Path, worker: Worker) -> None:
+    """Of each experiment, and each repeat, it would be another wait, and its message may have other times in it."""
+
+    class Slower(Worker):
+        def describe(self, driver: str, connection: Any, topics: list[str]) -> list[Setting]:
+            self.settings = RunFailedError(f"no answer within {self.asked} ms")
+            return super().describe(driver, connection, topics)
+
+    slow = Slower(())
+    book = book_of(slow)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asking, "cluster_book", lambda: book)
+        plan = plan_of(tmp_path, "repeat: 3\n")
+        assert len(plan.steps) == 3
+        (words,), unreached = planning._ask_clusters(plan)
+    assert words == "kafka@attached was not asked which level it can have: no answer within 0 ms"
+    assert (slow.asked, unreached) == (1, ("kafka@attached",))
+
+
 def test_a_dry_run_says_first_that_a_cluster_was_not_reached(
     tmp_path: Path, worker: Worker, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -176,9 +195,13 @@ def test_a_printed_campaign_is_alone_on_standard_output(
     assert "topics get 3 partitions (its default is 1, and it has 3 nodes)" in shown.err
 
 
-def test_a_cluster_that_can_not_be_asked_ends_it(worker: Worker, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("partitions", [(), ("--partitions", "1")])
+def test_a_cluster_that_can_not_be_asked_ends_it(
+    tmp_path: Path, worker: Worker, partitions: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
     worker.settings = RunFailedError("No Kafka broker reachable at h1:9092 (connection refused)")
-    assert run_command(["bench", "kafka", "h1:9092"]) == 1
+    assert run_command(["bench", "kafka", "h1:9092", *partitions, "--runs-dir", str(tmp_path / "runs")]) == 1
+    assert not (tmp_path / "runs").exists()
     said = capsys.readouterr().err
     assert said.count("No Kafka broker reachable at h1:9092") == 1
     assert "Check the address, and that it is up." in said

@@ -17,6 +17,7 @@ from tidegauge.campaign.plan.plan import Step
 from tidegauge.campaign.read.attach import read_secrets
 from tidegauge.campaign.run.topics import Attachment
 from tidegauge.durability import level_named
+from tidegauge.errors import TidegaugeError
 from tidegauge.model.level import AS_FOUND, LevelChoice, LevelFinding
 from tidegauge.model.server import Setting
 from tidegauge.numbers import plural
@@ -46,27 +47,35 @@ class ClusterBook:
 
     def __init__(self, tools: AskingTools) -> None:
         self._tools = tools
-        self._asked: dict[str, AskedCluster] = {}
+        self._asked: dict[str, AskedCluster | TidegaugeError] = {}
 
     def ask(self, system: System, choice: AttachChoice, label: str, level: LevelChoice = AS_FOUND) -> AskedCluster:
         """What the cluster reports now, or reported before. `label` names it in messages.
 
-        Raises `UserError` if a secret can't be read, `RunFailedError` with the reason if the cluster does not answer.
+        Raises `UserError` if a secret can't be read, `RunFailedError` with the reason if the cluster does not answer:
+        the same each time, as one that is silent is not waited for again.
         """
         key = f"{system.name} {choice}"
         if key not in self._asked:
-            way = Attachment(choice, "", "", read_secrets(choice, label))
-            cluster = way.cluster(system, level)
-            with ExitStack() as ending:
-                logs = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="tidegauge-ask-")))
-                host = ending.enter_context(self._tools.open_host())
-                worker = self._tools.start_worker(host, system.driver, logs)
-                ending.callback(worker.close)
-                settings = cluster.read_back(
-                    lambda names: worker.describe(system.driver, cluster.connection, names), []
-                )
-            self._asked[key] = AskedCluster(tuple(way.without_secrets(settings)), cluster.nodes_in(settings))
-        return self._asked[key]
+            try:
+                self._asked[key] = self._ask_now(system, choice, label, level)
+            except TidegaugeError as error:
+                self._asked[key] = error
+        answer = self._asked[key]
+        if isinstance(answer, TidegaugeError):
+            raise answer
+        return answer
+
+    def _ask_now(self, system: System, choice: AttachChoice, label: str, level: LevelChoice) -> AskedCluster:
+        way = Attachment(choice, "", "", read_secrets(choice, label))
+        cluster = way.cluster(system, level)
+        with ExitStack() as ending:
+            logs = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="tidegauge-ask-")))
+            host = ending.enter_context(self._tools.open_host())
+            worker = self._tools.start_worker(host, system.driver, logs)
+            ending.callback(worker.close)
+            settings = cluster.read_back(lambda names: worker.describe(system.driver, cluster.connection, names), [])
+        return AskedCluster(tuple(way.without_secrets(settings)), cluster.nodes_in(settings))
 
 
 def level_to_expect(step: Step, asked: AskedCluster) -> LevelFinding | None:

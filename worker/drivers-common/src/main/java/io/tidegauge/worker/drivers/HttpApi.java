@@ -56,7 +56,6 @@ public final class HttpApi {
 
   private final String name;
   private final String key;
-  private final Duration timeout;
   private final HttpClient http;
 
   /** Servers that have answered, or that were asked for TLS and did not speak it. */
@@ -67,11 +66,9 @@ public final class HttpApi {
    * @param key the connection setting that has its address
    * @param tls null if no address begins with https
    */
-  public HttpApi(
-      String name, String key, TlsContext tls, Duration connectTimeout, Duration timeout) {
+  public HttpApi(String name, String key, TlsContext tls, Duration connectTimeout) {
     this.name = name;
     this.key = key;
-    this.timeout = timeout;
     HttpClient.Builder builder =
         HttpClient.newBuilder()
             .connectTimeout(connectTimeout)
@@ -89,11 +86,17 @@ public final class HttpApi {
    *
    * @param base the server's address, without a slash at the end; {@code path} begins with one
    * @param body JSON; null for none
+   * @param timeout until the answer begins; to its end twice as long
    * @throws AccessException if TLS keeps us out
    * @throws IOException if no answer came; {@link #words} says why
    */
   public Answer call(
-      String method, String base, String path, Map<String, String> headers, String body)
+      String method,
+      String base,
+      String path,
+      Map<String, String> headers,
+      String body,
+      Duration timeout)
       throws IOException, DriverException {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(base + path))

@@ -60,6 +60,9 @@ public final class Reach {
   private static final int CONNECT_MS_MAX = 2_000;
   private static final int ANSWER_MS_MAX = 2_000;
 
+  /** Of a server that may be busy: a client would wait three times as long, and not know why. */
+  private static final int GREETING_MS_MAX = 10_000;
+
   /** Types of records (RFC 8446, section 5.1). */
   private static final int TLS_ALERT = 21;
 
@@ -151,9 +154,10 @@ public final class Reach {
   private void greetInPlainText(Socket socket, Address address)
       throws IOException, AccessException {
     try {
+      socket.setSoTimeout(GREETING_MS_MAX);
       greeting.exchange(socket.getInputStream(), socket.getOutputStream());
     } catch (SocketTimeoutException e) {
-      // It may be busy: the client waits longer.
+      throw saysNothing(e);
     } catch (IOException e) {
       if (speaksTls(address)) {
         throw wantsTls(address, e);
@@ -162,30 +166,49 @@ public final class Reach {
     }
   }
 
+  private static IOException saysNothing(SocketTimeoutException cause) {
+    return new IOException(
+        "it accepts connections and says nothing for " + GREETING_MS_MAX / 1000 + " s", cause);
+  }
+
   private AccessException wantsTls(Address address, IOException cause) {
     return new AccessException(
         system + " at " + address + " wants TLS: set tls.enabled to true", cause);
   }
 
   private void greetInTls(Socket plain, Address address) throws IOException, AccessException {
+    plain.setSoTimeout(GREETING_MS_MAX);
     try (SSLSocket socket = handshaken(plain, address)) {
       // With TLS 1.3 the server judges our certificate only after the handshake.
       greeting.exchange(socket.getInputStream(), socket.getOutputStream());
     } catch (SocketTimeoutException e) {
-      // A server that does not answer at all may wait for a plain word.
+      // It may wait for a plain word.
+      if (answersInPlainText(address)) {
+        throw withoutTls(address, e);
+      }
+      throw saysNothing(e);
     } catch (IOException e) {
       String words = TlsFailure.words(e);
       if (words == null) {
         words = lateAlert(address);
       }
       if (words == null && answersInPlainText(address)) {
-        words = "the server speaks no TLS at this port";
+        throw withoutTls(address, e);
       }
       if (words == null) {
         throw new IOException(e.getMessage() == null ? "the connection broke" : e.getMessage(), e);
       }
-      throw new AccessException("TLS with " + system + " at " + address + " failed: " + words, e);
+      throw tlsFailed(address, words, e);
     }
+  }
+
+  private AccessException withoutTls(Address address, IOException cause) {
+    return tlsFailed(address, "the server speaks no TLS at this port", cause);
+  }
+
+  private AccessException tlsFailed(Address address, String words, IOException cause) {
+    return new AccessException(
+        "TLS with " + system + " at " + address + " failed: " + words, cause);
   }
 
   private SSLSocket handshaken(Socket plain, Address address) throws IOException {

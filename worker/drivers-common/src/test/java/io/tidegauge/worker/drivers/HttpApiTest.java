@@ -74,18 +74,23 @@ class HttpApiTest {
   }
 
   private static HttpApi api(TlsContext tls) {
-    return new HttpApi("Pulsar's admin API", "adminUrl", tls, TIMEOUT, TIMEOUT);
+    return new HttpApi("Pulsar's admin API", "adminUrl", tls, TIMEOUT);
   }
 
   private static String get(HttpApi api, String base) throws Exception {
-    return api.call("GET", base, "/x", Map.of(), null).body();
+    return get(api, base, TIMEOUT);
+  }
+
+  private static String get(HttpApi api, String base, Duration timeout) throws Exception {
+    return api.call("GET", base, "/x", Map.of(), null, timeout).body();
   }
 
   @Test
   void aCallCarriesItsBodyAndWhoWeAre() throws Exception {
     serve(HttpServer.create(ANY, 0));
     Map<String, String> headers = Map.of("Authorization", "Bearer b");
-    HttpApi.Answer answer = api(null).call("PUT", base("http"), "/a%2Fb", headers, "{\"c\":1}");
+    HttpApi.Answer answer =
+        api(null).call("PUT", base("http"), "/a%2Fb", headers, "{\"c\":1}", TIMEOUT);
     assertThat(answer.body()).isEqualTo("PUT /a%2Fb Bearer b {\"c\":1}");
     assertThat(answer.isGood()).isTrue();
   }
@@ -177,9 +182,9 @@ class HttpApiTest {
         });
     server.start();
     Duration soon = Duration.ofMillis(200);
-    HttpApi api = new HttpApi("Pulsar's admin API", "adminUrl", null, soon, soon);
+    HttpApi api = new HttpApi("Pulsar's admin API", "adminUrl", null, soon);
     try {
-      assertThatThrownBy(() -> get(api, base("http")))
+      assertThatThrownBy(() -> get(api, base("http"), soon))
           .isInstanceOf(IOException.class)
           .hasMessage("its answer was not complete in time");
     } finally {
@@ -206,10 +211,10 @@ class HttpApiTest {
       accepting.setDaemon(true);
       accepting.start();
       Duration soon = Duration.ofMillis(200);
-      HttpApi api = new HttpApi("Pulsar's admin API", "adminUrl", null, soon, soon);
+      HttpApi api = new HttpApi("Pulsar's admin API", "adminUrl", null, soon);
       String base = "http://127.0.0.1:" + mute.getLocalPort();
       for (int call = 0; call < 2; call++) {
-        assertThatThrownBy(() -> get(api, base)).isInstanceOf(IOException.class);
+        assertThatThrownBy(() -> get(api, base, soon)).isInstanceOf(IOException.class);
       }
       assertThat(accepted.get()).isLessThanOrEqualTo(3);
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tidegauge.worker.api.AccessException;
+import io.tidegauge.worker.api.DriverException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -14,6 +15,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Servers without TLS that accept connections. */
 class ReachPlainTest {
@@ -64,6 +66,24 @@ class ReachPlainTest {
   void aPortThatThereCantBeIsNamed() {
     assertThatThrownBy(() -> refusing(0).check(List.of("127.0.0.1:70000")))
         .hasMessage("No Kafka broker reachable at 127.0.0.1:70000 (not of the form host:port)");
+  }
+
+  @Test
+  @Timeout(20)
+  void aServerThatSaysNothingIsNotWaitedForAsTheClientWould() {
+    Reach waiting =
+        new Reach(
+            "Kafka", /* tls= */ null, /* verifyHost= */ true, (in, out) -> assertEnd(in.read()));
+    assertThatThrownBy(() -> waiting.check(List.of(address(0))))
+        .isExactlyInstanceOf(DriverException.class)
+        .hasMessage(
+            "No Kafka broker reachable at "
+                + address(0)
+                + " (it accepts connections and says nothing for 10 s)");
+  }
+
+  private static void assertEnd(int read) {
+    assertThat(read).as("what the server said").isNegative();
   }
 
   @Test

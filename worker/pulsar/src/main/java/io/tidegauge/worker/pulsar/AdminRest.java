@@ -22,13 +22,16 @@ final class AdminRest {
   /** Creating or deleting a topic of thousands of partitions is one request. */
   private static final Duration REQUEST_TIMEOUT = Duration.ofMinutes(2);
 
+  /** Of what a broker answers at once, if it answers. */
+  private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(10);
+
   private final Connection connection;
   private final HttpApi http;
   private boolean isAlone;
 
   AdminRest(Connection connection) {
     this.connection = connection;
-    this.http = new HttpApi(NAME, "adminUrl", connection.tls(), CONNECT_TIMEOUT, REQUEST_TIMEOUT);
+    this.http = new HttpApi(NAME, "adminUrl", connection.tls(), CONNECT_TIMEOUT);
   }
 
   /**
@@ -49,7 +52,7 @@ final class AdminRest {
   /** Web addresses, host:port, of the active brokers. */
   List<String> brokers() throws DriverException {
     String what = "list its brokers";
-    HttpApi.Answer answer = call("GET", "brokers", null);
+    HttpApi.Answer answer = callAt(connection.adminUrl(), "GET", "brokers", null, ANSWER_TIMEOUT);
     // Before 2.11, brokers are listed by cluster only.
     String listed =
         answer.status() == HttpApi.NOT_FOUND
@@ -79,7 +82,7 @@ final class AdminRest {
     String url = connection.adminUrl();
     // A broker lists one of its ports, which need not be the one with TLS.
     String base = isAlone ? url : url.substring(0, url.indexOf("://") + 3) + broker;
-    return callAt(base, method, path, null);
+    return callAt(base, method, path, null, REQUEST_TIMEOUT);
   }
 
   /**
@@ -104,13 +107,14 @@ final class AdminRest {
   }
 
   HttpApi.Answer call(String method, String path, String body) throws DriverException {
-    return callAt(connection.adminUrl(), method, path, body);
+    return callAt(connection.adminUrl(), method, path, body, REQUEST_TIMEOUT);
   }
 
-  private HttpApi.Answer callAt(String base, String method, String path, String body)
+  private HttpApi.Answer callAt(
+      String base, String method, String path, String body, Duration timeout)
       throws DriverException {
     try {
-      return http.call(method, base, "/admin/v2/" + path, authentication(), body);
+      return http.call(method, base, "/admin/v2/" + path, authentication(), body, timeout);
     } catch (IOException | IllegalArgumentException e) {
       throw new DriverException(NAME + " at " + base + " does not answer: " + HttpApi.words(e), e);
     }

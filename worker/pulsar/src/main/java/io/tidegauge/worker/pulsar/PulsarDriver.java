@@ -109,6 +109,8 @@ final class PulsarDriver implements Driver {
 
   @Override
   public List<EffectiveSetting> describe(List<String> topics) throws DriverException {
+    // Its address is the one that users know; the admin API's may follow from it.
+    reach.check(connection.servers());
     return new Description(rest, connection).read(topics);
   }
 

@@ -8,7 +8,9 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.DriverFactory;
 import io.tidegauge.worker.api.TopicSpec;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
@@ -39,14 +41,63 @@ class UnreachableTest {
 
   @Test
   @Timeout(20)
-  void theAdminApiDoesNotAnswer() throws Exception {
+  void whoAsksLearnsOfTheBrokerFirst() throws Exception {
     String server = "127.0.0.1:" + freePort();
     try (Driver driver = new PulsarDriverFactory().open(connection(server))) {
       assertThatThrownBy(() -> driver.describe(List.of()))
           .isInstanceOf(DriverException.class)
-          .hasMessage(
-              "Pulsar's admin API at http://" + server + " does not answer: connection refused");
+          .hasMessage("No Pulsar broker reachable at " + server + " (connection refused)");
     }
+  }
+
+  @Test
+  @Timeout(20)
+  void theAdminApiDoesNotAnswer() throws Exception {
+    try (ServerSocket broker = broker();
+        Driver driver = beside(broker, "127.0.0.1:" + freePort())) {
+      assertThatThrownBy(() -> driver.describe(List.of()))
+          .isInstanceOf(DriverException.class)
+          .hasMessageStartingWith("Pulsar's admin API at http://127.0.0.1:")
+          .hasMessageEndingWith(" does not answer: connection refused");
+    }
+  }
+
+  @Test
+  @Timeout(40)
+  void anAdminApiThatSaysNothingIsNotWaitedForAsForAThousandPartitions() throws Exception {
+    try (ServerSocket broker = broker();
+        ServerSocket silent = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
+        Driver driver = beside(broker, "127.0.0.1:" + silent.getLocalPort())) {
+      assertThatThrownBy(() -> driver.describe(List.of()))
+          .isInstanceOf(DriverException.class)
+          .hasMessageStartingWith("Pulsar's admin API at http://127.0.0.1:");
+    }
+  }
+
+  /** It answers each client's first word with four bytes. */
+  private static ServerSocket broker() throws IOException {
+    ServerSocket server = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
+    Thread answering =
+        new Thread(
+            () -> {
+              while (!server.isClosed()) {
+                try (Socket client = server.accept()) {
+                  client.getInputStream().read();
+                  client.getOutputStream().write(new byte[4]);
+                } catch (IOException e) {
+                  // It is closed, or its client went.
+                }
+              }
+            });
+    answering.setDaemon(true);
+    answering.start();
+    return server;
+  }
+
+  private static Driver beside(ServerSocket broker, String admin) throws DriverException {
+    String service = "pulsar://127.0.0.1:" + broker.getLocalPort();
+    return new PulsarDriverFactory()
+        .open(Map.of("serviceUrl", service, "adminUrl", "http://" + admin));
   }
 
   @Test

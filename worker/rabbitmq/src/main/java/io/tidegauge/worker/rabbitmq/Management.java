@@ -26,6 +26,7 @@ final class Management {
   private final List<String> bases;
   private final Map<String, String> headers;
   private final String virtualHost;
+  private final Duration timeout;
   private final HttpApi http;
 
   Management(Connection connection) {
@@ -38,8 +39,8 @@ final class Management {
     this.headers =
         Map.of("Authorization", "Basic " + Base64.getEncoder().encodeToString(credentials));
     this.virtualHost = encode(connection.virtualHost());
-    Duration timeout = Duration.ofMillis(Math.min(TIMEOUT_MS_MAX, connection.timeoutMs()));
-    this.http = new HttpApi(NAME, "managementUrl", connection.tls(), timeout, timeout);
+    this.timeout = Duration.ofMillis(Math.min(TIMEOUT_MS_MAX, connection.timeoutMs()));
+    this.http = new HttpApi(NAME, "managementUrl", connection.tls(), timeout);
   }
 
   boolean isKnown() {
@@ -103,7 +104,7 @@ final class Management {
     for (String base : bases) {
       HttpApi.Answer answer;
       try {
-        answer = http.call(method, base, path, headers, content);
+        answer = http.call(method, base, path, headers, content, timeout);
       } catch (AccessException e) {
         failures.add(e);
         continue;

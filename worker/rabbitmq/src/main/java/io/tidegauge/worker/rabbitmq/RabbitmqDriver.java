@@ -164,6 +164,8 @@ final class RabbitmqDriver implements Driver {
 
   @Override
   public List<EffectiveSetting> describe(List<String> names) throws DriverException {
+    // Its address is the one that users know; the management API's may follow from it.
+    admin.serverProperties();
     return new Description(admin, management).read(names);
   }
 
