@@ -29,8 +29,10 @@ A number of repeats from three blocks is a rough guess itself: the spread of thr
 and then.
 
 Sources: W. S. Gosset, "The Probable Error of a Mean", Biometrika 6 (1908); B. L. Welch, "The Generalization of
-Student's Problem", Biometrika 34 (1947); P. Hall, "Theoretical Comparison of Bootstrap Confidence Intervals", Annals
-of Statistics 16 (1988); J. Cohen, "Statistical Power Analysis for the Behavioral Sciences", 2nd edition (1988).
+Student's Problem", Biometrika 34 (1947); J. W. Tukey, "Bias and Confidence in Not-quite Large Samples", Annals of
+Mathematical Statistics 29 (1958), and R. G. Miller, "The Jackknife: a Review", Biometrika 61 (1974); P. Hall,
+"Theoretical Comparison of Bootstrap Confidence Intervals", Annals of Statistics 16 (1988); J. Cohen, "Statistical Power
+Analysis for the Behavioral Sciences", 2nd edition (1988).
 """
 
 from __future__ import annotations
@@ -150,15 +152,21 @@ def paired_difference(
 ) -> Interval | None:
     """The difference of the geometric means of two figures that were measured in the same blocks, in their unit.
 
+    Its scatter is the jackknife's: where a constant is added to figures that change from block to block, tangents
+    cancel, and what is left of them is too small.
+
     Args:
         above, below: the figures of the blocks that both have, in the same order.
 
     Returns None with fewer than `BLOCKS_MIN` blocks, or a value that is not positive and finite.
     """
-    first, second = _tangents_of(above), _tangents_of(below)
+    first, second = _logarithms_of(above), _logarithms_of(below)
     if first is None or second is None or first.size < BLOCKS_MIN:
         return None
-    return _interval_of_mean(first - second, confidence)
+    difference = np.exp(first.mean()) - np.exp(second.mean())
+    without_block = np.exp(_means_without_each(first)) - np.exp(_means_without_each(second))
+    # Of the pseudo-values only the scatter: so the difference has the sign of the ratio, and is the one of the figures.
+    return _interval_of_mean(difference + (first.size - 1) * (without_block.mean() - without_block), confidence)
 
 
 def unpaired_difference(
@@ -172,6 +180,11 @@ def unpaired_difference(
     if first is None or second is None or min(first.size, second.size) < BLOCKS_MIN:
         return None
     return _interval_by_welch(first, second, confidence)
+
+
+def _means_without_each(values: Floats) -> Floats:
+    """The mean of the others, for each of the values."""
+    return np.asarray((values.sum() - values) / (values.size - 1), dtype=np.float64)
 
 
 def _tangents_of(values: Sequence[float]) -> Floats | None:
