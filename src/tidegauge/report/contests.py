@@ -232,16 +232,23 @@ def _notes_on_means(contest: Contest) -> list[str]:
 def points_clause(compared: Sequence[Contest]) -> str:
     """How points stand against the first of their axis, in a clause: "against partitions=1: 100 worse, 2000 worse".
 
-    "" where nothing was repeated, or where there are several axes: then each comparison stands by itself.
+    "" where nothing was repeated. Of several axes, each compared by itself, only whether repeats are too few.
     """
     if len(compared) != 1:
-        return ""
+        return _too_few_clause(compared)
     (contest,) = compared
     contrasts = [(each.label, each.contrast) for each in contest.against_first if each.contrast is not None]
     if not any(contrast.blocks > 1 for _, contrast in contrasts):
         return ""
     words = "; ".join(f"{label} {verdict_words(contrast)}" for label, contrast in contrasts)
     return f"against {contest.axis}={contest.baseline.label}: {words}"
+
+
+def _too_few_clause(compared: Iterable[Contest]) -> str:
+    """Why repeats decide none of many comparisons, said once for all of them; "" where they may, or there are none."""
+    contrasts = (each.contrast for contest in compared for each in contest.against_first)
+    blocks = max((contrast.blocks for contrast in contrasts if contrast is not None), default=0)
+    return f"no point is compared with another, since {too_few_words(blocks)}" if 1 < blocks < BLOCKS_MIN else ""
 
 
 def leading_contests(contests: Iterable[Contest], experiment: str) -> list[Contest]:

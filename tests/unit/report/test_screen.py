@@ -338,6 +338,18 @@ def test_of_a_sweep_it_is_said_how_sure_it_is(tmp_path: Path) -> None:
     assert "2 not decided, since 2 blocks give no interval, but 3 would" in twice
 
 
+@pytest.mark.parametrize("repeats", [1, 2, 3])
+def test_of_a_sweep_over_several_axes_it_is_said_once_that_repeats_are_too_few(tmp_path: Path, repeats: int) -> None:
+    corners = [(n, acks, block) for n in (1, 2) for acks in ("1", "all") for block in range(repeats)]
+    trials = [
+        replace(one, spec=replace(one.spec, trial_id=f"{place:04d}-x", point={**one.spec.point, "acks": acks}))
+        for place, (n, acks, block) in enumerate(corners, 1)
+        for one in [swept(n, block)]
+    ]
+    said = sentence(stored(tmp_path, *trials), "latency")
+    assert said.count("no interval, but 3 would") == (repeats == 2)
+
+
 def test_points_are_looked_for_in_a_report_that_is_there(tmp_path: Path) -> None:
     findings = tuple(
         Finding(

@@ -71,7 +71,7 @@ from tidegauge.published import PublishedScale
 from tidegauge.published.examine import Choice, examine, report_named
 from tidegauge.published.verdict import ClaimVerdict, Grade, PublishedOutcome
 from tidegauge.report import across, compare, usage
-from tidegauge.report.contests import contest_line, contest_notes, variants_line
+from tidegauge.report.contests import contest_line, contest_notes, points_clause, variants_line
 from tidegauge.report.distributions import Within
 from tidegauge.report.effects import effects_notes, effects_of_findings, effects_sentence, planned_design_words
 from tidegauge.report.facts import RunFacts
@@ -1217,7 +1217,7 @@ def _of_contests(run: StoredRun) -> Iterable[str]:
     notes = [note for contest in contests_of_run(run) for note in contest_notes(contest)]
     return (
         rendered(run_report(run), 1000), *lines, *notes, *(f"{plot.title}\n{plot.description}" for plot in plots),
-        variants_line(run),
+        variants_line(run), points_clause([contest for contest in contests_of_run(run) if contest.lead]),
     )  # fmt: skip
 
 
@@ -1228,11 +1228,11 @@ def _variants_with(field: str, value: object, of: str = "linger-20") -> Iterable
     return _of_contests(run_of_results(results, run.variants))
 
 
-def _swept_points(points: int) -> Iterable[str]:
+def _swept_points(points: int, repeats: int = 3) -> Iterable[str]:
     """Two levels at so many numbers of partitions."""
     results = [
         p99_result({"partitions": str(n), "durability": level}, block, 2.0 + n + block / 100, number)
-        for number, (n, level, block) in enumerate(product(range(points), ("3", "4"), range(3)), 1)
+        for number, (n, level, block) in enumerate(product(range(points), ("3", "4"), range(repeats)), 1)
     ]
     return _of_contests(run_of_results(results))
 
@@ -1273,6 +1273,7 @@ SCENES |= {
     "variants that were searched": _stepped_variants,
     "points of a short sweep": lambda: _swept_points(3),
     "points of a long sweep": lambda: _swept_points(14),
+    "points of a sweep measured twice": lambda: _swept_points(3, 2),
 }
 CLAIMS += [
     Claim("{} have the same settings (A/A)", "variants alike", "variants"),
@@ -1289,6 +1290,7 @@ CLAIMS += [
     Claim("Over {}; {}, so the range of the blocks is shown", "variants twice", "variants"),
     Claim("The same: the whole interval lies {}.", "variants", "one trial each"),
     Claim("Points of the sweep compared, each value", "points of a short sweep", "variants"),
+    Claim("no point is compared with another", "points of a sweep measured twice", "points of a short sweep"),
     Claim("... and {} more in the report and in --json", "points of a long sweep", "points of a short sweep"),
     Claim("Mark: geometric mean over blocks", "variants", "all variants are INVALID"),
     Claim("Whisker: {} interval; shaded: the same {}", "variants", "all variants are INVALID"),
