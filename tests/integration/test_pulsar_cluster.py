@@ -190,7 +190,7 @@ def test_local_async_with_bookies_apart_from_one_broker(tmp_path: Path, choice: 
         assert (finding.level, finding.problems) == (choice.level, ())
         assert list(owners(settings).values()) == [PARTITIONS]
         other = LevelChoice(choice.level, "journal" if choice.form == "bypass" else "bypass")
-        assert f"'{choice.form}' is in force" in pulsar.system.derive_level(settings, other, NODES).problems[0]
+        assert f"bookies have '{choice.form}'" in pulsar.system.derive_level(settings, other, NODES).problems[0]
         pids = [pulsar.host.status(name).pid for name in pulsar.deployment.processes]
         pulsar.deployment.stop()
         assert not any(psutil.pid_exists(pid) for pid in pids)

@@ -184,7 +184,7 @@ class TestPulsar:
         assert pulsar.derive_level(unsynced, LevelChoice(4), 1).problems == ()
         wrong = pulsar.derive_level(unsynced, LevelChoice(4, "bypass"), 1)
         assert wrong.level == 4
-        assert "'journal' is in force" in wrong.problems[0]
+        assert "bookies have 'journal'" in wrong.problems[0]
 
     def test_more_durable_than_asked_is_a_problem_too(self) -> None:
         assert "more durable" in pulsar.derive_level(PULSAR_SYNCED, LevelChoice(4), 1).problems[0]

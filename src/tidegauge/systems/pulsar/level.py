@@ -178,7 +178,7 @@ def _topic_policies(settings: Sequence[Setting]) -> Iterator[Quorum]:
     for scope in scopes_of(settings):
         values = values_of(settings, scope)
         if "bookkeeperAckQuorum" in values:
-            yield _of_policy(scope, "persistence policy in force: ", values)
+            yield _of_policy(scope, "persistence policy that applies: ", values)
 
 
 def _of_policy(source: str, kind: str, values: Mapping[str, str]) -> Quorum:
@@ -252,7 +252,7 @@ def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -
     if choice.level in (2, 4):
         wanted_form = choice.form or JOURNAL
         other = {journal.form for journal in journals.values() if journal.form} - {wanted_form}
-        form_problem = f"form '{wanted_form}' was asked for, '{'/'.join(sorted(other))}' is in force" if other else ""
+        form_problem = f"form '{wanted_form}' was asked for, bookies have '{'/'.join(sorted(other))}'" if other else ""
     windows = grouped_clauses(
         (bookie, caveat)
         for bookie, values in bookies.items()
