@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from tidegauge.hosts import procfs
-from tidegauge.hosts.procfs import Identity, Stat
+from tidegauge.hosts.procfs import Identity, Stat, whole_name
 from tidegauge.model.use import ProgramUse
 
 IDLE_LOOKS = 5
@@ -75,6 +75,7 @@ class Proc:
     stat: Callable[[int], Stat | None] = procfs.read_stat
     moved: Callable[[int], tuple[int, int] | None] = procfs.io_bytes
     cgroup: Callable[[int], str] = lambda pid: cgroup_name(procfs.short_file(f"/proc/{pid}/cgroup").decode())
+    command_line: Callable[[int], bytes] = lambda pid: procfs.short_file(f"/proc/{pid}/cmdline")
 
 
 def cgroup_name(text: str) -> str:
@@ -98,6 +99,8 @@ class ProgramWatch:
         self._proc = proc or Proc()
         self._known: dict[int, _Known] = {}
         self._cgroups: dict[Identity, str] = {}
+        self._names: dict[Identity, tuple[str, str]] = {}
+        """As the kernel keeps it, and whole."""
         self._looks = 0
         self._unreadable = False
         """Whether somebody used CPU in this look whose bytes may not be read."""
@@ -105,7 +108,7 @@ class ProgramWatch:
 
     def forget(self) -> None:
         """Begin anew."""
-        self._known, self._cgroups, self._looks = {}, {}, 0
+        self._known, self._cgroups, self._names, self._looks = {}, {}, {}, 0
 
     def take_accounts(self, of_trial: Collection[int], control: Collection[int] = ()) -> ProgramAccounts | None:
         """What was used since the last look; None at the first.
@@ -133,7 +136,7 @@ class ProgramWatch:
             elif pid in ours:
                 ticks_of["control" if pid in control else "trial"] += ticks
             else:
-                program_sum = sums[stat.name, self._cgroup_of(stat)]
+                program_sum = sums[self._name_of(stat), self._cgroup_of(stat)]
                 program_sum.processes += 1
                 program_sum.cpu_ticks += ticks
                 program_sum.resident_pages += stat.resident_pages
@@ -149,6 +152,7 @@ class ProgramWatch:
         waited_for: defaultdict[int, int] = defaultdict(int)
         for process in gone.values():
             self._cgroups.pop(process.stat.identity, None)
+            self._names.pop(process.stat.identity, None)
             ancestor, passed = process.stat.parent, set[int]()
             while ancestor in gone and ancestor not in passed:
                 passed.add(ancestor)
@@ -175,6 +179,14 @@ class ProgramWatch:
             return ticks, None
         moved_before = before.moved if before is not None and before.moved is not None else (0, 0)
         return ticks, (max(0, moved[0] - moved_before[0]), max(0, moved[1] - moved_before[1]))
+
+    def _name_of(self, stat: Stat) -> str:
+        """The program's name, looked up once unless it becomes another program."""
+        name, whole = self._names.get(stat.identity, ("", ""))
+        if name != stat.name:
+            whole = whole_name(stat.name, self._proc.command_line(stat.pid))
+            self._names[stat.identity] = stat.name, whole
+        return whole
 
     def _cgroup_of(self, stat: Stat) -> str:
         if stat.identity not in self._cgroups:

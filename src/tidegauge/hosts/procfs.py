@@ -73,6 +73,20 @@ class Stat:
         return self.state in "ZX"
 
 
+_NAME_BYTES_MAX = 15
+"""What the kernel keeps of a program's name: TASK_COMM_LEN of include/linux/sched.h, less the byte at its end."""
+_CALLED_WORDS = 2
+"""Of a command line, that may name the program: itself, or what runs it and then its script."""
+
+
+def whole_name(name: str, command_line: bytes) -> str:
+    """The name of a program of which the kernel keeps the beginning, as far as its command line says it. Pure."""
+    if len(name.encode("utf-8", "surrogateescape")) < _NAME_BYTES_MAX:
+        return name
+    words = command_line.decode("utf-8", "replace").split("\0")[:_CALLED_WORDS]
+    return next((called for word in words if (called := word.rpartition("/")[2]).startswith(name)), name)
+
+
 _KERNEL_THREAD = 0x00200000
 """PF_KTHREAD of include/linux/sched.h."""
 

@@ -21,6 +21,8 @@ class Machine:
         self.stats: dict[int, Stat] = {}
         self.moved: dict[int, tuple[int, int] | None] = {}
         self.asked: list[int] = []
+        self.called: dict[int, bytes] = {}
+        self.named: list[int] = []
         self.run(SERVER, "java", 0)
         self.run(AGENT, "python", 0)
 
@@ -36,6 +38,10 @@ class Machine:
         self.asked.append(pid)
         return self.stats.get(pid)
 
+    def command_line(self, pid: int) -> bytes:
+        self.named.append(pid)
+        return self.called.get(pid, b"")
+
     def watch(self) -> ProgramWatch:
         groups = {20: "ci.slice"}
         proc = Proc(
@@ -43,6 +49,7 @@ class Machine:
             self.stat,
             lambda pid: self.moved.get(pid, (0, 0)),
             lambda pid: groups.get(pid, ""),
+            self.command_line,
         )
         return ProgramWatch(proc)
 
@@ -75,6 +82,34 @@ def test_each_second_has_its_owner(machine: Machine) -> None:
         ("dd", "", 0.1),
     ]
     assert (found.others_written_bytes, found.others_read_bytes) == (10**9, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "command_line", "whole"),
+    [
+        ("systemd-resolve", b"/lib/systemd/systemd-resolved\0", "systemd-resolved"),
+        ("prometheus-node", b"/usr/bin/python3\0/opt/prometheus-node-exporter\0--port\0", "prometheus-node-exporter"),
+        ("gnome-keyring-d", b"gnome-keyring-d\0", "gnome-keyring-d"),
+        ("ThreadPoolForeg", b"/opt/chrome\0--type=renderer\0ThreadPoolForeground\0", "ThreadPoolForeg"),
+        ("abcdefghijklmno", b"", "abcdefghijklmno"),
+        ("short", b"/bin/shorter\0", "short"),
+    ],
+)
+def test_a_name_that_the_kernel_cuts_is_whole_if_the_command_line_says_it(
+    machine: Machine, name: str, command_line: bytes, whole: str
+) -> None:
+    machine.run(20, name, 500)
+    machine.called[20] = command_line
+    watch = machine.watch()
+    watch.take_accounts({SERVER}, control=(AGENT,))
+    for _ in range(2):
+        machine.spend(20, 0.8)
+        (program,) = look(watch).programs
+        assert program.name == whole
+    assert machine.named.count(20) == 1, "asked once"
+    machine.stats[20] = replace(machine.stats[20], name="another")
+    machine.spend(20, 0.8)
+    assert look(watch).programs[0].name == "another"
 
 
 def test_a_short_process_counts_once_for_whoever_waited_for_it(machine: Machine) -> None:
