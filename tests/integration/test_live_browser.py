@@ -187,3 +187,46 @@ def test_several_load_generators_have_a_row_each(seen: Seen, server: LiveServer,
     text_is(page, "#generators", "6,602")
     assert page.locator("#generators tr").count() == 3
     assert page.locator("#generators tr").nth(1).inner_text().split() == ["2", "6,667", "6,602", "5,000", "2"]
+
+
+def clicked(page: Any, name: str) -> None:
+    page.get_by_role("link", name=name, exact=True).first.click()
+
+
+@pytest.mark.parametrize("over", [False, True])
+def test_every_link_leads_to_what_it_names(seen: Seen, server: LiveServer, run: store.RunStore, over: bool) -> None:
+    newest = run.open_trial(spec(number=3))
+    newest.append_second(second())
+    if over:
+        newest.finish(result(newest.spec), totals())
+        run.finish("finished")
+    refused: list[str] = []
+    seen.page.on("response", lambda answer: answer.ok or "favicon" in answer.url or refused.append(answer.url))
+    page = seen.opened(server.live_url(run.path))
+    text_is(page, "#trials", "0003-latency-kafka")
+    ended = ["0001-latency-kafka", "0002-latency-kafka", *(["0003-latency-kafka"] if over else [])]
+    names = page.evaluate("[...document.querySelectorAll('a')].map(one => one.textContent)")
+    others = ["Skip to the content", "Tidegauge", "Back to the newest trial", *(["The report"] if over else [])]
+    assert sorted(names) == sorted([*others, *ended]), "each of these is followed below"
+    for trial, words in zip(ended, ("finished", "failed", "finished"), strict=False):
+        clicked(page, trial)
+        page.wait_for_selector("#chosen", state="visible")
+        text_is(page, "#trial", f"{trial}: {words}")
+        assert (page.locator("#figures dd").count() > 0) is (words == "finished")
+        clicked(page, "Back to the newest trial")
+        text_is(page, "#trial", "0003-latency-kafka: ")
+        page.wait_for_selector("#chosen", state="hidden")
+    page.keyboard.press("Home")
+    page.locator("a.skip").press("Enter")
+    text_is(page, "#trial", "0003-latency-kafka: ")
+    assert page.url.endswith("#main")
+    if over:
+        clicked(page, "The report")
+        assert "Tidegauge report" in page.title()
+        page.go_back()
+    clicked(page, "Tidegauge")
+    assert page.title() == "Tidegauge runs"
+    clicked(page, run.path.name)
+    page.wait_for_function(f"document.title.includes({'report' if over else 'live'!r})")
+    assert refused == []
+    assert [complaint for complaint in seen.complaints if "favicon" not in complaint] == []
