@@ -134,11 +134,14 @@ def test_what_is_wrong_is_shown_with_its_line(tmp_path: Path, block: str, says: 
     [
         (kafka(f"auth: {{method: plain, user: u, password: {SECRET}}}"), "a password must not stand in a campaign"),
         (kafka("auth: {method: plain, user: u, password: 12345}"), "a password must not stand in a campaign"),
-        (kafka(f"auth: {{method: plain, user: u, password: {{{SECRET}}}}}"), "{env: VARIABLE} or {file: PATH} only"),
+        (kafka(f"auth: {{method: plain, user: u, password: {{{SECRET}}}}}"), "{file: PATH} or {properties: PATH} only"),
         (kafka(f"auth: {{method: plain, user: u, password: {{env: '{SECRET}!'}}}}"), "name of an environment variable"),
-        (kafka("auth: {method: plain, user: u, password: {}}"), "one of the keys 'env' and 'file'"),
+        (kafka("auth: {method: plain, user: u, password: {}}"), "one of the keys 'env', 'file' and 'properties'"),
         (kafka("auth: {method: plain, user: u, password: {envv: P}}"), "unknown key 'envv' (did you mean 'env'?)"),
-        (kafka("auth: {method: plain, user: u, password: {env: P, file: p}}"), "one of the keys 'env' and 'file'"),
+        (
+            kafka("auth: {method: plain, user: u, password: {env: P, file: p}}"),
+            "one of the keys 'env', 'file' and 'properties'",
+        ),
         (kafka(f"auth: {SECRET}"), "auth: must be a mapping"),
         (kafka(address=f"u:{SECRET}@host1:9092"), "must hold no user and no password"),
         (

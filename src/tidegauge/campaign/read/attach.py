@@ -102,7 +102,7 @@ def _parse_secret(value: object, info: ValidationInfo) -> SecretReference:
     if strange:
         # A secret in braces looks like a key: only what resembles one is repeated.
         unknown = [f"unknown key '{key}'{near}" for key in strange if (near := did_you_mean(key, list(kinds)))]
-        only = f"a {info.field_name} is given by {{env: VARIABLE}} or {{file: PATH}} only"
+        only = f"a {info.field_name} is given by {{env: VARIABLE}}, {{file: PATH}} or {{properties: PATH}} only"
         raise refuse_value(unknown[0] if unknown else only)
     references = [SecretReference(kind, name) for kind in kinds if isinstance(name := value.get(kind), str) and name]
     if len(value) != 1 or not references:
