@@ -83,7 +83,7 @@ def by_question(findings: Sequence[Finding]) -> dict[tuple[str, str], list[Findi
 def finding_ratios(
     findings: Sequence[Finding], results: Sequence[TrialResult], across_levels: bool = False
 ) -> list[Ratio]:
-    """What experiments found, each further system against the first; none where levels differ (see `block_ratios`).
+    """What experiments found, each system against the first; none where levels differ, as in `ratios_of_compared`.
 
     Args:
         results: of the same run; those on which a finding rests decide whether it is DOUBTFUL.
