@@ -28,8 +28,8 @@ public final class LoadThread implements Runnable {
   private static final int SLOT_LOOKS = 50 * FEW_PRODUCERS;
 
   /**
-   * One such part of a sleep is left for waking up, which takes about 10 us where CPUs are idle, and
-   * longer after longer sleeps.
+   * One such part of a sleep is left for waking up, which takes about 10 us where CPUs are idle,
+   * and longer after longer sleeps.
    */
   private static final int WAKING_PARTS = 5;
 
