@@ -142,7 +142,7 @@ def test_a_cluster_that_does_not_answer_is_not_waited_for_again_and_named_once(t
         plan = plan_of(tmp_path, "repeat: 3\n")
         assert len(plan.steps) == 3
         (words,), unreached = planning._ask_clusters(plan)
-    assert words == "kafka@attached was not asked which level it can have: no answer within 0 ms"
+    assert words == "kafka@attached did not say which level it can have: no answer within 0 ms"
     assert (slow.asked, unreached) == (1, ("kafka@attached",))
 
 
