@@ -277,7 +277,7 @@ def _unfinished_parts(facts: RunFacts, experiment: str, details: Details, prefix
         charts = READING if isinstance(trial.spec, ReadSpec) else MAIN
         plots = trial_timelines(details[trial.trial_id], trial.spec.system, f"{prefix}-unfinished-{number}", charts)
         if plots:
-            why = f"{capitalized(trial.why)}. " if trial.why not in ("", trial.status) else ""
+            why = f"{capitalized(trial.why)}. " if trial.why and trial.why != trial.status else ""
             words = f"{why}No figure of it is a result."
             context_words = context_of_unfinished(trial.spec, trial.status)
             drawn = tuple(replace(plot, context=context_words) for plot in plots)
