@@ -55,6 +55,12 @@ def bodies_needed(payload: Payload, sending: Sending | None) -> int:
     return number
 
 
+def codec_of_random_bytes(payload: Payload, sending: Sending | None) -> str:
+    """The codec that is given random bytes only, which it can't make smaller; "" if there is none, or they are not."""
+    is_random = not payload.file and payload.random_share >= 1
+    return sending.compression if is_random and sending is not None and sending.compresses else ""
+
+
 def values_repeat(payload: Payload, sending: Sending | None) -> bool:
     """Whether so few bodies were asked for that a codec makes values smaller than their random share says."""
     compresses = sending is not None and sending.compresses

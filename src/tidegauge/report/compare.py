@@ -152,8 +152,8 @@ def verdict_words(comparison: Comparison) -> str:
 
 
 def too_few_words(blocks: int) -> str:
-    """Why so few blocks have no interval, and how many would: "2 blocks give no interval, but 3 would"."""
-    return f"{plural(blocks, 'block')} {'gives' if blocks == 1 else 'give'} no interval, but {BLOCKS_MIN} would"
+    """Why so few blocks have no interval, and how many would: "2 blocks give no interval (3 do)"."""
+    return f"{plural(blocks, 'block')} {'gives' if blocks == 1 else 'give'} no interval ({BLOCKS_MIN} do)"
 
 
 def repeats_needed(ratios: Sequence[Ratio]) -> int | None:

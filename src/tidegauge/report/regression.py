@@ -17,7 +17,7 @@ from tidegauge.numbers import factor, plural
 from tidegauge.plain import plain_value
 from tidegauge.report import compare
 from tidegauge.report.layout import bullet, heading
-from tidegauge.statistics.intervals import BLOCKS_MAX
+from tidegauge.statistics.intervals import BLOCKS_MAX, BLOCKS_MIN
 
 _STYLES = {RegressionOutcome.REGRESSED: "bold red", RegressionOutcome.NOT_DECIDED: "yellow"}
 
@@ -57,6 +57,8 @@ def _what_would_decide(ruling: RegressionRuling) -> str:
     have = len(ruling.ratio.baseline_values), len(ruling.ratio.values)
     if needed > BLOCKS_MAX:
         return f"and more than {BLOCKS_MAX:,} repeats would be needed: the ratio is too near to the limit"
+    if min(have) < BLOCKS_MIN:
+        return f"since fewer than {BLOCKS_MIN} repeats in each run give no interval (so far {have[0]} and {have[1]})"
     more = max(0, needed - min(have))
     return f"about {plural(more, 'more repeat')} in each run would decide (so far {have[0]} and {have[1]})"
 

@@ -101,6 +101,7 @@ SCENES: dict[str, Scene] = {
     "an experiment with up to five": carried_out(replace(spec(), generators=5), 1),
     "a warm-up of 3 s": warned(warmup_s_min=1.0, warmup_s_max=3.0),
     "a warm-up of 15 s": warned(),
+    "random bytes, compressed": warned(sending=Sending(131_072, 1.0, "lz4", 5_000)),
     "two bodies": bodies(2),
     "many bodies": bodies(60_000),
     "a cluster with a level": reported(2),
@@ -134,6 +135,7 @@ CLAIMS = [
     Claim("{} would do{}, but not on this", "a rate beyond this host", "a rate near the generator's"),
     # campaign/plan/plan.py
     Claim("A warm-up-max of {} s is too", "a warm-up of 3 s", "a warm-up of 15 s"),
+    Claim("Message bodies are random bytes", "random bytes, compressed", "many bodies"),
     Claim("Message bodies come again", "two bodies", "many bodies"),
     # campaign/run/asking.py
     Claim("{} has {}. Its level is read", "a cluster without a level", "a cluster with a level"),

@@ -91,7 +91,7 @@ def test_one_trial_each_decides_nothing(runs: Path, capsys: pytest.CaptureFixtur
     stored_run(runs, 1, (1.0,))
     stored_run(runs, 2, (9.0,))
     text = compared(capsys, "--against", "2026-11-01", code=0)
-    assert "not decided, about 2 more repeats in each run would decide (so far 1 and 1)" in text
+    assert "not decided, since fewer than 3 repeats in each run give no interval (so far 1 and 1)" in text
 
 
 def test_a_tag_means_the_newest_earlier_run_of_the_same_campaign(

@@ -193,8 +193,9 @@ def test_no_body_repeats_within_a_batch_that_is_compressed(
 
 
 def test_too_few_bodies_for_a_codec_are_warned_of_in_the_plan() -> None:
-    zstd = Workload(client=ClientSettings(batch_bytes_max=1 << 20, compression=Compression.ZSTD))
-    few = replace(zstd, payload=Payload(pool_bodies=256))
+    client = ClientSettings(batch_bytes_max=1 << 20, compression=Compression.ZSTD)
+    zstd = Workload(client=client, payload=Payload(random_share=0.5))
+    few = replace(zstd, payload=Payload(random_share=0.5, pool_bodies=256))
     made = sending("kafka", few.client)
     assert "payload-bodies: 256" in plan_warnings([replace(spec(), workload=few, sending=made)])[0]
     assert not plan_warnings([replace(spec(), workload=zstd, sending=made)])

@@ -1277,7 +1277,7 @@ SCENES |= {
 }
 CLAIMS += [
     Claim("{} have the same settings (A/A)", "variants alike", "variants"),
-    Claim("{} {} no interval, but {} would", "variants twice", "variants"),
+    Claim("{} {} no interval ({} do)", "variants twice", "variants"),
     Claim("Figures are geometric means over blocks", "variants", "one trial each"),
     Claim(", over the blocks that both have", "variants of unequal blocks", "variants"),
     Claim(" Hollow: some of its trials are DOUBTFUL.", "a variant is DOUBTFUL", "variants"),

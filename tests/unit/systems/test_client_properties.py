@@ -101,6 +101,7 @@ def test_a_certificate_says_who_the_client_is_unless_a_password_does() -> None:
         ),
         ("sasl.oauthbearer.token.endpoint.url=https://h", "1 sasl.oauthbearer.token.endpoint.url: can't be taken over"),
         ("config.providers=file", "1 config.providers: can't be taken over"),
+        ("securty.protocol=SASL_SSL", "1 securty.protocol: no client of kafka-clients"),
     ],
 )
 def test_what_can_not_be_taken_over_is_named_with_its_line(text: str, problem: str) -> None:
@@ -114,7 +115,8 @@ def test_what_can_not_be_taken_over_is_named_with_its_line(text: str, problem: s
     [
         ("key.serializer=X", "1 key.serializer has no effect: Tidegauge sets it"),
         ("group.id=mine", "1 group.id has no effect: every subscription has a group of its own"),
-        ("ssl.truststore.password=hunter2", "1 ssl.truststore.password has no effect with security.protocol=PLAINTEXT"),
+        ("ssl.truststore.password=hunter2", "1 ssl.truststore.password has no effect since security.protocol is not given"),
+        ("group.protocl=consumer", "1 group.protocl is left out: no client of kafka-clients"),
         ("lingr.ms=5", "1 lingr.ms is left out: no client of kafka-clients"),
         ("basic.auth.user.info=u:hunter2", "1 basic.auth.user.info is left out: no client of"),
     ],

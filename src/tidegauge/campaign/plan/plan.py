@@ -28,9 +28,10 @@ from tidegauge.experiments import max_throughput, peak
 from tidegauge.experiments.procedure import Experiment, experiments, seconds_expected
 from tidegauge.fairness import sending_of
 from tidegauge.model.events import Note
-from tidegauge.model.sending import bodies_needed, values_repeat
+from tidegauge.model.sending import bodies_needed, codec_of_random_bytes, values_repeat
 from tidegauge.model.trial import AnySpec, AttestSpec, LoadSpec, ServerReuse, Spec, TrialSpec, point_words
 from tidegauge.model.variant import point_beside_variant
+from tidegauge.numbers import join_with_and
 from tidegauge.plain import grouped
 from tidegauge.statistics.steady import WARM_UP_S_TO_JUDGE, too_short_to_judge
 from tidegauge.systems import registry
@@ -212,6 +213,12 @@ def plan_warnings(trials: Sequence[TrialSpec]) -> tuple[str, ...]:
             f"Message bodies come again within what is compressed together (payload-bodies: {payload.pool_bodies:,}), "
             "so values become smaller than their random share says: "
             f"{bodies_needed(payload, trials_with_few_bodies[0].sending):,} would do."
+        )
+    codecs = dict.fromkeys(codec_of_random_bytes(trial.workload.payload, trial.sending) for trial in trials)
+    if idle_codecs := [codec for codec in codecs if codec]:
+        warnings.append(
+            f"Message bodies are random bytes, which {join_with_and(idle_codecs)} can't make smaller: "
+            "random-share (0.3, say) makes them more like messages of most applications."
         )
     return tuple(warnings)
 

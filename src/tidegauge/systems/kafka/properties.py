@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tidegauge.config.properties import JAAS, JavaProperty, jaas_options
-from tidegauge.errors import did_you_mean
+from tidegauge.errors import did_you_mean, nearest_names
 from tidegauge.systems.attach import ClientProperties
 from tidegauge.systems.client_settings import CONSUMER, PRODUCER, read_client_settings
 from tidegauge.systems.kafka.clients import FILE
@@ -65,8 +65,9 @@ class _Translator:
             *([] if protocol.startswith("SASL") else [key for key in _SASL if key in self.given]),
             *([] if protocol.endswith("SSL") else [key for key in _TLS if key in self.given]),
         ]
+        why_unused = f"with {_PROTOCOL}={protocol}" if _PROTOCOL in self.given else f"since {_PROTOCOL} is not given"
         for key in unused if protocol in _PROTOCOLS else ():
-            self.note(key, f"has no effect with {_PROTOCOL}={protocol}")
+            self.note(key, f"has no effect {why_unused}")
         for key in self.given:
             if key not in (_SERVERS, _PROTOCOL, *_SASL, *_TLS):
                 self.take_setting(key)
@@ -131,9 +132,14 @@ class _Translator:
         for role in roles:
             self.put((role, key), self.value(key), key)
         if not roles:
-            names = sorted({name for settings in rules.by_role.values() for name in settings})
-            near = did_you_mean(key, names)
-            self.note(key, f"is left out: no client of {content['library']} has such a setting{near}")
+            unknown = f"no client of {content['library']} has such a setting"
+            of_connection = (_SERVERS, _PROTOCOL, *_SASL, *_TLS)
+            names = sorted({*of_connection, *(name for settings in rules.by_role.values() for name in settings)})
+            if set(nearest_names(key, names, 1)) & set(of_connection):
+                # Without it the connection would be another: unencrypted, say, or without a password.
+                self.refuse(key, f"{unknown}{did_you_mean(key, names)}")
+            else:
+                self.note(key, f"is left out: {unknown}{did_you_mean(key, names)}")
 
 
 def translate_client_properties(properties: Sequence[JavaProperty], place: str) -> ClientProperties:
