@@ -115,7 +115,10 @@ def test_what_can_not_be_taken_over_is_named_with_its_line(text: str, problem: s
     [
         ("key.serializer=X", "1 key.serializer has no effect: Tidegauge sets it"),
         ("group.id=mine", "1 group.id has no effect: every subscription has a group of its own"),
-        ("ssl.truststore.password=hunter2", "1 ssl.truststore.password has no effect since security.protocol is not given"),
+        (
+            "ssl.truststore.password=hunter2",
+            "1 ssl.truststore.password has no effect since security.protocol is not given",
+        ),
         ("group.protocl=consumer", "1 group.protocl is left out: no client of kafka-clients"),
         ("lingr.ms=5", "1 lingr.ms is left out: no client of kafka-clients"),
         ("basic.auth.user.info=u:hunter2", "1 basic.auth.user.info is left out: no client of"),
