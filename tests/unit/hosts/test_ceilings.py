@@ -245,6 +245,17 @@ class TestSustained:
         if disk.direct:
             assert (disk.sustained_write_bytes_per_s, disk.sustained_problem) == (expected, words)
 
+    @pytest.mark.parametrize(("reached", "seconds"), [(None, "0.1"), (0.0, "0.2")])
+    def test_what_never_reached_the_disk_is_no_rate_of_it(
+        self, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch, reached: float | None, seconds: str
+    ) -> None:
+        monkeypatch.setattr(DiskMeasure, "sustain", lambda *_, **__: reached)
+        wanted = replace(SHORT, sustain_s=0.2, fill_s=0.1)
+        (disk,) = measure_ceilings([tmp_path], wanted, lambda _: None, lambda *_: None, loopback=False).disks
+        assert disk.sustained_write_bytes_per_s is None
+        if disk.direct:
+            assert disk.sustained_problem == f"memory took all that could be written in {seconds} s"
+
     def test_a_disk_that_is_full_meanwhile_keeps_what_was_measured_before(
         self, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
