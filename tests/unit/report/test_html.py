@@ -17,6 +17,7 @@ from markupsafe import escape
 from reasons import reasons_of
 from report_samples import HOSTILE, KAFKA, PULSAR, interrupted_run, sample_run
 from typer.main import get_command
+from variant_samples import run_with_variants
 
 from tidegauge import store
 from tidegauge.cli.main import app
@@ -469,6 +470,11 @@ class TestPicture:
         other = overview(replace(everyone, findings=()), [])
         assert other is not None
         assert {len(series.y) for series in other.series if series.minor} == {2}
+
+    def test_variants_without_a_valid_trial_are_not_drawn_into_one_column_of_their_system(self) -> None:
+        p99_ms = {"linger-0": (3.0, 3.3, 2.7), "linger-20": (23.0, 23.5, 22.6)}
+        assert overview(run_with_variants(p99_ms), []) is not None
+        assert overview(run_with_variants(p99_ms, validity=Validity.INVALID), []) is None
 
     def test_of_several_pictures_of_one_figure_the_first_says_that_there_are_more(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -270,6 +270,8 @@ def _choose_plot(run: StoredRun, within: Sequence[Within]) -> Plot | None:
         loads = load_plots(run.findings, run.results, _ID)
         curves = [plot for plot in loads if plot.of_p99]
         return _first_of(sustained or curves) if sustained or curves else None
+    if len({point_words(result.spec.point) for result in run.measured}) > 1:
+        return None  # Of variants without a figure that counts: by system they would stand in one column.
     comparable = _comparable_trials(tables)
     dots = [*_p99_dots(comparable, within), *_p99_curves(run)]
     limits = _rate_limits(run, tables, within)
