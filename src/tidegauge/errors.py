@@ -79,6 +79,10 @@ class AccessRefusedError(RunFailedError):
     """A system is there but refuses access: TLS, credentials or rights. Trying again does not help."""
 
 
+class DiskFullError(RunFailedError):
+    """The disk has no room. Ends the run: the next trial would fill it again, and whoever else needs it suffers."""
+
+
 class SettingsRefusedError(RunFailedError):
     """A system's client refuses the settings that it was given: they have to be changed.
 
@@ -119,7 +123,3 @@ def printable_lines(text: str) -> str:
 def printable_json(text: str) -> str:
     """A JSON text with what a terminal would obey, and what can't be encoded, written as escapes. Pure."""
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-class DiskFullError(RunFailedError):
-    """The disk has no room. Ends the run: the next trial would fill it again, and whoever else needs it suffers."""

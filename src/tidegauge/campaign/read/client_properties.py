@@ -20,6 +20,12 @@ _ENTRY: KeyPath = ("systems", 0)
 _SAID = ("tls", "auth")
 
 
+def refuse_two_files(attach_file: object, client_properties: object) -> None:
+    """Raise `UserError` if both options name a file: which of them has the last word, nobody could say."""
+    if attach_file and client_properties:
+        raise UserError(f"--attach and --{CLIENT_PROPERTIES}: one file is enough.", "Keep one of the two.")
+
+
 def read_client_properties(
     path: Path, system: System, campaign_item: Mapping[str, object]
 ) -> tuple[Source, tuple[Note, ...]]:

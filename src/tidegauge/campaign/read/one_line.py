@@ -24,7 +24,7 @@ from ruamel.yaml.error import YAMLError
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.read.attach import KEY as ATTACH
 from tidegauge.campaign.read.attach import WHAT, AttachFields, read_clusters
-from tidegauge.campaign.read.client_properties import read_client_properties
+from tidegauge.campaign.read.client_properties import read_client_properties, refuse_two_files
 from tidegauge.campaign.read.parse import AS_FOUND_WORD, parse_campaign
 from tidegauge.campaign.read.sweep import SYSTEM_KEYS, SYSTEM_MAPPINGS
 from tidegauge.config.source import KeyPath, Source, key_called_elsewhere, keys_of, raise_problems
@@ -228,8 +228,7 @@ def _read_target(line: CommandLine) -> tuple[System, dict[str, Any], dict[KeyPat
         system = _system_of_name(name, line)
         if at and not version:
             raise UserError(f"{line.target}: a version must follow the '@', such as {name}@{system.default_version}.")
-    if line.attach_file and line.client_properties:
-        raise UserError("--attach and --client-properties: one file is enough.", "Keep one of the two.")
+    refuse_two_files(line.attach_file, line.client_properties)
     if line.verb == BENCH and address is None and line.file is None:
         ports = _first_key(system).ports if system.attach_rules else {}
         usual_port = next((f":{port}" for port in ports.values()), "")

@@ -21,7 +21,7 @@ from pydantic import BeforeValidator
 from tidegauge.campaign.model import AUTO, SystemChoice
 from tidegauge.campaign.read.attach import CLIENT_PROPERTIES, attach_clusters, read_clusters, replace_systems
 from tidegauge.campaign.read.attach import KEY as ATTACH
-from tidegauge.campaign.read.client_properties import read_client_properties
+from tidegauge.campaign.read.client_properties import read_client_properties, refuse_two_files
 from tidegauge.campaign.read.sweep import items_of
 from tidegauge.config.fields import DATA_KEYS, option_of, quantity_between
 from tidegauge.config.source import KeyPath, Origin, Source, show_path
@@ -140,8 +140,7 @@ def _read_clusters(
     """The file of clusters that an option names, with notes. Client properties are of the first system that can be."""
     if CLIENT_PROPERTIES not in overrides:
         return read_clusters(Path(str(overrides[ATTACH])), system_names), ()
-    if ATTACH in overrides:
-        raise UserError("--attach and --client-properties: one file is enough.", "Keep one of the two.")
+    refuse_two_files(overrides.get(ATTACH), overrides[CLIENT_PROPERTIES])
     path, systems = Path(str(overrides[CLIENT_PROPERTIES])), all_systems()
     with_files = [name for name, system in systems.items() if system.client_properties((), "") is not None]
     items = [item for item in items_of("systems", source.data) if isinstance(item, dict)]
