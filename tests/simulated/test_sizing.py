@@ -175,7 +175,7 @@ def test_a_search_that_is_ended_keeps_what_it_knows() -> None:
         EXPERIMENT.run(parsed, EXPERIMENT.plan(parsed, spec_of("sizing", "kafka@1")), lab)
     (finding,) = lab.findings
     assert not finding.decided
-    assert "NOT DECIDED: the server ended" in finding.summary[0]
+    assert "NOT DECIDED: a trial on kafka@1 failed: the server ended" in finding.summary[0]
     assert len(finding.rows) > 0
 
 
@@ -210,3 +210,23 @@ def test_the_plan_has_the_largest_number_so_that_memory_suffices_for_it() -> Non
 def test_options_that_make_no_sense_are_refused(options: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         SizingOptions.model_validate({"of": "partitions", "rate": "50k", "largest": 64, **options})
+
+
+def test_what_is_interrupted_says_so() -> None:
+    def interrupted(_spec: LoadSpec) -> LoadResult:
+        raise KeyboardInterrupt("SIGINT")
+
+    parsed = SizingOptions.model_validate({"of": "partitions", "rate": "50k", "largest": 64})
+    lab = FakeLab(interrupted, [])
+    with pytest.raises(KeyboardInterrupt):
+        EXPERIMENT.run(parsed, EXPERIMENT.plan(parsed, spec_of("sizing", "kafka@1")), lab)
+    (finding,) = lab.findings
+    assert "is NOT DECIDED: interrupted (0 trials)" in finding.summary[0]
+
+
+def test_a_plan_says_what_is_looked_for_among_which_numbers() -> None:
+    parsed = SizingOptions.model_validate(
+        {"of": "partitions", "rate": "50k", "smallest": 2, "largest": 64, "response-p99-max": "20ms"}
+    )
+    words = "the smallest number of partitions (2 to 64) that sustains 50,000 msg/s, response p99 <= 20 ms"
+    assert EXPERIMENT.question(parsed) == words

@@ -6,6 +6,7 @@ What measuring needs is imported by `tidegauge.cli.running` and not here, so tha
 from __future__ import annotations
 
 import stat
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,6 +34,7 @@ from tidegauge.config.fields import option_of
 from tidegauge.durability import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.experiments.attest import NAME, AttestOptions
+from tidegauge.experiments.procedure import experiments
 from tidegauge.extras import INTERVALS, command_for, has_package, require_package
 from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.rigs import refusals_of_any_fleet
@@ -45,7 +47,7 @@ from tidegauge.model.events import Note, left_out_note
 from tidegauge.model.host import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE, MemoryPlan
 from tidegauge.model.rig import Ability
 from tidegauge.model.tilt import Terms
-from tidegauge.model.trial import AttestSpec
+from tidegauge.model.trial import AttestSpec, point_words
 from tidegauge.numbers import join_with_and, plural
 from tidegauge.places import check_path, expand_path, is_directory
 from tidegauge.published import BRIEF_WORDS, PublishedScale
@@ -157,6 +159,8 @@ def run_parsed(campaign: Campaign, options: RunOptions, out: Output, text: str |
 def _ask_clusters(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What the plan's attached clusters report, in sentences, and which did not answer, by their labels.
 
+    Where points of a cluster differ in what is to be expected, each sentence begins with those that it is said of.
+
     One that did not is only reported, and of a run its trials say it: others are measured. A secret that is missing
     keeps nobody from planning: a plan is often made elsewhere. Raises `UserError` for a level that one can't have.
     """
@@ -167,7 +171,7 @@ def _ask_clusters(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
     from tidegauge.campaign.run.asking import expected_level_words, level_to_expect
     from tidegauge.cli.asking import cluster_book
 
-    sentences: dict[str, None] = {}
+    sentences: dict[tuple[str, str], dict[str, None]] = {}
     unreached: dict[str, None] = {}
     for step, choice in attached:
         label = step.trials[0].system
@@ -176,7 +180,7 @@ def _ask_clusters(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
         except TidegaugeError as error:
             is_asked = not isinstance(error, UserError)
             answered = "did not say" if is_asked else "was not asked"
-            sentences[f"{label} {answered} which level it can have: {error.message}"] = None
+            sentences[label, f"{label} {answered} which level it can have: {error.message}"] = {}
             if is_asked:
                 unreached[label] = None
             continue
@@ -186,8 +190,16 @@ def _ask_clusters(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
                 f"{plan.campaign.where('durability')}: durability: {label} can't have it: {finding.problems[0]}.",
                 f"Leave 'durability' out, or write '{AS_FOUND_WORD}': the cluster is measured at the level it has.",
             )
-        sentences[expected_level_words(label, asked, finding)] = None
-    return tuple(filter(None, sentences)), tuple(unreached)
+        if words := expected_level_words(label, asked, finding):
+            sentences.setdefault((label, words), {})[point_words(step.trials[0].point)] = None
+    several = Counter(label for label, _ in sentences)
+    return (
+        tuple(
+            f"{'; '.join(sorted(at))}: {words}" if several[label] > 1 else words
+            for (label, words), at in sentences.items()
+        ),
+        tuple(unreached),
+    )
 
 
 def check_directory(option: str, place: Path) -> None:
@@ -228,7 +240,11 @@ class Ready:
         calibrations = [] if campaign.worker.hosts else known_calibrations(sizes_to_know(trials, workers))
         sizing = sizing_warnings(trials, workers, calibrations)
         warnings = (*plan_warnings(trials), *sizing, *(note.text for note in self.left_out))
-        asked = (campaign.published, campaign.thresholds, campaign.retry, self.clusters)
+        chosen = [experiment for point in campaign.all_points for experiment in point.campaign.experiments]
+        questions = dict.fromkeys(
+            f"{one.name}: {question}" for one in chosen if (question := experiments()[one.name].question(one.options))
+        )
+        asked = (campaign.published, campaign.thresholds, campaign.retry, self.clusters, tuple(questions))
         return ShownPlan(trials, seconds_expected, warnings, self.memory, self.terms, *asked)
 
     def full_speed(self, runs_directory: Path) -> FullSpeed:

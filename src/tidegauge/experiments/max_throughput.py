@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from tidegauge.config.fields import AbsoluteRate, Duration, Fields, MeasureTime, Share, duration_between, share_between
 from tidegauge.errors import TidegaugeError
 from tidegauge.experiments.peak import first_peaks, lowest_by_system, rate_stands
-from tidegauge.experiments.procedure import Experiment, Lab, ServersChoice, ShortTrialOptions
+from tidegauge.experiments.procedure import Experiment, Lab, ServersChoice, ShortTrialOptions, ending_words
 from tidegauge.model.finding import Above, Cell, Finding, GoalFound, search_details
 from tidegauge.model.trial import (
     AS_FAST_AS_IT_GOES,
@@ -186,7 +186,7 @@ def _run_trials(options: MaxThroughputOptions, planned: tuple[LoadSpec, ...], la
         outcomes = search.run()
     except BaseException as error:
         # What is known stays known, whatever ended the search.
-        problem = _ended_by(error, planned[0].system)
+        problem = ending_words(error, planned[0].system)
         outcomes_so_far = (
             search.unfinished(problem) if search else [GoalOutcome(goal, problem=problem) for goal in goals]
         )
@@ -194,13 +194,6 @@ def _run_trials(options: MaxThroughputOptions, planned: tuple[LoadSpec, ...], la
             lab.record_finding(_search_finding(trials, planned[0], outcomes_so_far))
         raise
     lab.record_finding(_search_finding(trials, planned[0], outcomes))
-
-
-def _ended_by(error: BaseException, system: str) -> str:
-    """What ended a search before its time; it need not be the system that failed."""
-    if isinstance(error, TidegaugeError):
-        return f"a trial on {system} failed: {error.message}"
-    return f"{type(error).__name__}: {error}" if isinstance(error, Exception) else "interrupted"
 
 
 def _space_to_search(options: MaxThroughputOptions, system: str, trials: _Trials, lab: Lab) -> tuple[Space | None, str]:
@@ -290,10 +283,16 @@ def first_sustainable(findings: Sequence[Finding]) -> dict[str, float]:
     return lowest_by_system(rates)
 
 
+def _question(options: MaxThroughputOptions) -> str:
+    """What is looked for: by each goal."""
+    return f"the highest rate that is sustained: {'; '.join(str(goal.goal()) for goal in options.goals)}"
+
+
 EXPERIMENT = Experiment(
     name=NAME,
     summary="the highest rate that is sustained, by search and confirmation (RFC 9971), within limits of latency",
     options=MaxThroughputOptions,
     plan=_plan_trials,
+    question=_question,
     run=_run_trials,
 )

@@ -17,7 +17,7 @@ from typing_extensions import TypeVar
 
 import tidegauge.experiments as package
 from tidegauge.config.fields import DrainMax, Fields, MeasureTime, WarmUpMax, WarmUpMin, member_of
-from tidegauge.errors import RunFailedError
+from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, LoadSpec, RateRule, ServerReuse, Spec, TrialResult, TrialSpec
 
@@ -98,6 +98,7 @@ class Experiment(Generic[Options, Spec, Result]):
         run: carries them out, or as many others as the question takes. Raises `PreconditionError` when it can't begin;
             errors of `Lab.run_trial` pass through.
         objection: "" or why these options don't fit after the experiments named earlier in the campaign.
+        question: what a search looks for, as a clause for its plan; "" of what is no search.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Experiment(Generic[Options, Spec, Result]):
     plan: Callable[[Options, TrialSpec], tuple[Spec, ...]]
     run: Callable[[Options, tuple[Spec, ...], Lab[Spec, Result]], None]
     objection: Callable[[Options, Sequence[str]], str] = lambda _options, _earlier: ""
+    question: Callable[[Options], str] = lambda _options: ""
 
 
 def run_each_trial(_options: Fields, trials: tuple[Spec, ...], lab: Lab[Spec, TrialResult]) -> None:
@@ -154,6 +156,13 @@ def _around_s(trial: LoadSpec) -> float:
         return warmup_s
     building_s = trial.late.backlog_msgs / trial.msgs_per_s if trial.msgs_per_s else trial.late.chase_s_max
     return warmup_s + max(trial.measure_s, building_s) + min(trial.late.chase_s_max, building_s)
+
+
+def ending_words(error: BaseException, system: str) -> str:
+    """What ended a search before its time; it need not be the system that failed."""
+    if isinstance(error, TidegaugeError):
+        return f"a trial on {system} failed: {error.message}"
+    return f"{type(error).__name__}: {error}" if isinstance(error, Exception) else "interrupted"
 
 
 ServersChoice = Annotated[ServerReuse, member_of(ServerReuse)]

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from tidegauge.config.fields import AbsoluteRate, Duration, MeasureTime, duration_between, member_of
 from tidegauge.errors import TidegaugeError
 from tidegauge.experiments.max_throughput import LimitFields
-from tidegauge.experiments.procedure import Experiment, Lab, ServersChoice, ShortTrialOptions
+from tidegauge.experiments.procedure import Experiment, Lab, ServersChoice, ShortTrialOptions, ending_words
 from tidegauge.model.finding import Cell, Finding
 from tidegauge.model.trial import (
     CONFIRMATION,
@@ -145,9 +145,9 @@ def _run_trials(options: SizingOptions, planned: tuple[LoadSpec, ...], lab: Lab)
         outcome = search.run()
     except BaseException as error:
         # What is known stays known, whatever ended the search.
+        problem = ending_words(error, planned[0].system)
         with contextlib.suppress(TidegaugeError):
-            why = error.message if isinstance(error, TidegaugeError) else f"ended by {type(error).__name__}"
-            lab.record_finding(_size_finding(options, planned[0], trials, search, SizeOutcome(problem=why)))
+            lab.record_finding(_size_finding(options, planned[0], trials, search, SizeOutcome(problem=problem)))
         raise
     lab.record_finding(_size_finding(options, planned[0], trials, search, outcome))
 
@@ -180,20 +180,28 @@ def _size_finding(
     )
 
 
+def _question(options: SizingOptions) -> str:
+    """What is looked for, among which numbers."""
+    numbers = f"{options.smallest:,} to {options.largest:,}"
+    return f"the smallest number of {options.of.value} ({numbers}) that sustains {_load_words(options)}"
+
+
+def _load_words(options: SizingOptions) -> str:
+    return ", ".join((f"{count(options.rate)} msg/s", *map(str, options.limits())))
+
+
 def _answer_sentence(options: SizingOptions, outcome: SizeOutcome, trials: int) -> str:
     """The smallest number that was confirmed, that the next smaller failed, and what was assumed."""
-    what, load = options.of, f"{count(options.rate)} msg/s"
-    limits = "".join(f", {limit}" for limit in options.limits())
+    what, load = options.of, _load_words(options)
     made = plural(trials, "trial")
     if not outcome.decided:
-        question = f"the smallest number of {what.value} that sustains {load}{limits}"
-        return f"{question} is NOT DECIDED: {outcome.problem} ({made})"
+        return f"the smallest number of {what.value} that sustains {load} is NOT DECIDED: {outcome.problem} ({made})"
     if outcome.smallest is None or outcome.confirmation is None:
         clause = f": {outcome.verdict.clause}" if outcome.verdict else ""
         most = plural(options.largest, what.singular)
-        return f"not even {most}, the most that was asked for, sustains {load}{limits}{clause} ({made})"
+        return f"not even {most}, the most that was asked for, sustains {load}{clause} ({made})"
     parts = [
-        f"{plural(outcome.smallest, what.singular)} at least for {load}{limits}, "
+        f"{plural(outcome.smallest, what.singular)} at least for {load}, "
         f"confirmed over {outcome.confirmation.measured_s:g} s"
     ]
     if outcome.failed is None:
@@ -224,4 +232,5 @@ EXPERIMENT = Experiment(
     options=SizingOptions,
     plan=_plan_trials,
     run=_run_trials,
+    question=_question,
 )

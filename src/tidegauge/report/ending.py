@@ -213,7 +213,12 @@ def _failed_trials_advice(facts: RunFacts) -> list[RunAdvice]:
         if trial.status != "running"
     ]
     return [
-        RunAdvice(f"{who} {trial.status_words}", "", bad=True, failed_trial=trial.trial_id)
+        RunAdvice(
+            f"{who} {'was ' if trial.status == 'interrupted' else ''}{trial.status_words}",
+            "",
+            bad=True,
+            failed_trial=trial.trial_id,
+        )
         for who, trial in named_trials
     ]
 

@@ -42,6 +42,7 @@ DURABILITY = "durability"
 ROWS_MAX = 60
 WORKLOADS_MAX = 4
 """A sweep has many of both; every one stands in the JSON of the plan."""
+VALUES_NAMED_MAX = 3
 
 
 def runs_list(runs: Sequence[StoredRun]) -> RenderableType:
@@ -101,6 +102,8 @@ class ShownPlan:
     retry: int = 0
     clusters: Sequence[str] = ()
     """What clusters of others reported when they were asked, a sentence or two each."""
+    questions: Sequence[str] = ()
+    """What its searches look for."""
 
 
 def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE) -> RenderableType:
@@ -131,6 +134,7 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
             published_plan(plan.examines) if plan.examines else [],
             _sweep_parts(trials),
             steps,
+            headed_bullets("Searched for:", plan.questions),
             headed_bullets(thresholds_head, plan.thresholds),
             *workloads,
             *([Paragraph(words)] for words in plan.clusters),
@@ -183,11 +187,12 @@ def time_words(trials: Sequence[TrialSpec], seconds_expected: float) -> str:
     """How long a plan takes; only a bound where backlogs are written at rates that are found on the way."""
     unknown = [trial for trial in trials if isinstance(trial, LoadSpec) and trial.msgs_per_s is None]
     open_ended = [trial.late for trial in unknown if trial.late is not None]
+    whole = duration(seconds_expected)
     if not open_ended:
-        return f"Takes about {duration(seconds_expected)} once everything is fetched. Nothing was started."
+        return f"Takes about {whole} on a calm machine, once everything is fetched. Nothing was started."
     longest = duration(max(late.chase_s_max for late in open_ended))
     return (
-        f"Takes up to {duration(seconds_expected)} once everything is fetched: {plural(len(open_ended), 'trial')} may "
+        f"Takes up to {whole} on a calm machine, once everything is fetched: {plural(len(open_ended), 'trial')} may "
         f"read a backlog for {longest} at most. Writing it, at a rate that is found during the run, is assumed to last "
         "as long. Nothing was started."
     )
@@ -257,17 +262,22 @@ def _workloads_alike(trials: Sequence[TrialSpec]) -> dict[tuple[str, str], list[
 
 
 def _distinction_words(trials_alike: Sequence[TrialSpec], trials: Sequence[TrialSpec]) -> str:
-    """The experiment and values of a sweep that these trials share and others don't: "partitions 100: "; or ""."""
+    """The experiment and values of a sweep that these trials share and others don't: "partitions 100: "; or "".
 
-    def labels(trial: TrialSpec) -> dict[str, str]:
-        return {"": trial.experiment, **trial.point}
+    Where they share none, the few that they have: "variant a or b: ".
+    """
 
-    labels_shared = []
-    for axis in labels(trials_alike[0]):
-        values = {labels(trial).get(axis, "") for trial in trials_alike}
-        if len(values) == 1 and values != {labels(trial).get(axis, "") for trial in trials}:
-            labels_shared.append(f"{axis_name(axis)} {values.pop()}".strip())
-    return f"{', '.join(labels_shared)}: " if labels_shared else ""
+    def values_of(some: Sequence[TrialSpec], axis: str) -> list[str]:
+        return list(dict.fromkeys({"": trial.experiment, **trial.point}.get(axis, "") for trial in some))
+
+    axes = ("", *trials_alike[0].point)
+    values_here = {
+        axis: values for axis in axes if set(values := values_of(trials_alike, axis)) != set(values_of(trials, axis))
+    }
+    shared = {axis: values for axis, values in values_here.items() if len(values) == 1}
+    few = {axis: values for axis, values in values_here.items() if len(values) <= VALUES_NAMED_MAX}
+    words = [f"{axis_name(axis)} {' or '.join(values)}".strip() for axis, values in (shared or few).items()]
+    return f"{', '.join(words)}: " if words else ""
 
 
 def _sweep_parts(trials: Sequence[TrialSpec]) -> Iterable[RenderableType]:

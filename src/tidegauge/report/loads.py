@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegauge.comparison.compared_trials import ComparedTrials
-from tidegauge.model.trial import AttestSpec, LoadSpec, MeasuredResult, ReadResult, TrialResult, TrialSpec
+from tidegauge.model.trial import CONFIRMATION, AttestSpec, LoadSpec, MeasuredResult, ReadResult, TrialResult, TrialSpec
 from tidegauge.model.workload import Arrival, SubscriptionType, Workload
 from tidegauge.numbers import capitalized, count, duration, plural, size
 from tidegauge.report.sending import reported_words
@@ -74,7 +74,10 @@ def planned_load(trial: TrialSpec) -> str:
         lowest, highest = trial.schedule.least_msgs_per_s, trial.schedule.most_msgs_per_s
         return f"{count(lowest)} to {count(highest)} msg/s" if lowest < highest else f"{count(highest)} msg/s"
     rate = trial.msgs_per_s if isinstance(trial, LoadSpec | AttestSpec) else None
-    return trial.rate_rule.words or "set by an earlier trial" if rate is None else f"{count(rate)} msg/s"
+    rule = trial.rate_rule
+    if rate is None:
+        return rule.words or "set by an earlier trial"
+    return f"{count(rate)} msg/s ({rule})" if rule == CONFIRMATION else f"{count(rate)} msg/s"
 
 
 def brief_load(result: TrialResult) -> str:

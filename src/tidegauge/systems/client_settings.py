@@ -35,6 +35,7 @@ class ClientSetting:
         allowed: the values that there are, if they can be listed; one that ends with ":" only begins so.
         any_case: whether their letters may be large or small.
         least, most: bounds of a number.
+        refused: of `allowed` those with which nothing can be measured, and what is said of them.
     """
 
     type: str = ""
@@ -42,12 +43,13 @@ class ClientSetting:
     any_case: bool = False
     least: float | None = None
     most: float | None = None
+    refused: Mapping[str, str] = field(default_factory=dict)
 
     def problem_of(self, value: str) -> str:
         """Why it can't have this value, with what it can have; "" if it can. Pure."""
         text = value.strip()
         if self.allowed:
-            return self._problem_of_word(text)
+            return self.refused.get(text) or self._problem_of_word(text)
         if self.type == "boolean":
             return "" if text.lower() in ("true", "false") else "must be true or false"
         if self.type == "structure":
@@ -68,8 +70,9 @@ class ClientSetting:
         same = str.lower if self.any_case else str
         if any(same(text) == same(word) or (word.endswith(":") and text.startswith(word)) for word in self.allowed):
             return ""
-        words = ", ".join(f"{word}..." if word.endswith(":") else word for word in self.allowed)
-        return f"must be one of {words}{did_you_mean(text, list(self.allowed))}"
+        allowed = [word for word in self.allowed if word not in self.refused]
+        words = ", ".join(f"{word}..." if word.endswith(":") else word for word in allowed)
+        return f"must be one of {words}{did_you_mean(text, allowed)}"
 
 
 def _lies_between(number: float, least: float | None, most: float | None) -> bool:
@@ -123,6 +126,12 @@ class ClientSettingRules:
         """The same where these names can't be given to a role either. `why`: "it ..."."""
         more = {**self.reserved.get(role, {}), **dict.fromkeys(names, why)}
         return replace(self, reserved={**self.reserved, role: more})
+
+    def with_refused(self, role: str, name: str, value: str, why: str) -> ClientSettingRules:
+        """The same where a setting of a role can't have this value, for a reason that says what it can have."""
+        setting = self.by_role[role][name]
+        refusing = replace(setting, refused={**setting.refused, value: why})
+        return replace(self, by_role={**self.by_role, role: {**self.by_role[role], name: refusing}})
 
 
 @cache

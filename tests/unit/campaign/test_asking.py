@@ -162,6 +162,30 @@ def test_a_dry_run_says_first_that_a_cluster_was_not_reached(
     assert "--attach" not in shown
 
 
+VARIANTS = """\
+variants:
+  - {name: all, producer: {acks: all}}
+  - {name: one, producer: {acks: 1}}
+  - {name: waits, producer: {linger.ms: 20}}
+"""
+
+
+def test_variants_that_get_another_level_are_said_apart(tmp_path: Path, worker: Worker) -> None:
+    worker.settings = reported(3)
+    sentences, _ = planning._ask_clusters(plan_of(tmp_path, VARIANTS))
+    assert [words.partition(", is to be expected")[0] for words in sorted(sentences)] == [
+        "variant=all; variant=waits: kafka@attached has 3 nodes. Level 2, replicated, in memory",
+        "variant=one: kafka@attached has 3 nodes. Level 4, one copy in memory",
+    ]
+
+
+def test_variants_that_get_the_same_level_share_a_sentence(tmp_path: Path, worker: Worker) -> None:
+    worker.settings = reported(1)
+    (words, *others), _ = planning._ask_clusters(plan_of(tmp_path, VARIANTS))
+    assert not others
+    assert words.startswith("kafka@attached has 1 node. Level 4")
+
+
 def test_a_secret_that_is_not_here_keeps_nobody_from_planning(
     tmp_path: Path, worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

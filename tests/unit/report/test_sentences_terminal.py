@@ -98,10 +98,14 @@ LISTS = (
     Claim("no topic to create", "shares that differ", "shares that are alike"),
     Claim(", {}/{} of the rate", "shares in a closed loop", "shares that are alike"),
     Claim(
-        "Takes about {} once everything is fetched.", "plan of late readers", "plan of late readers at an unknown rate"
+        "Takes about {} on a calm machine, once everything is fetched.",
+        "plan of late readers",
+        "plan of late readers at an unknown rate",
     ),
     Claim(
-        "Takes up to {} once everything is fetched", "plan of late readers at an unknown rate", "plan of late readers"
+        "Takes up to {} on a calm machine, once everything is fetched",
+        "plan of late readers at an unknown rate",
+        "plan of late readers",
     ),
     Claim("{}, in random order within each block:", "plan of a sweep", "plan"),
     Claim("{} messages ({}) may be in flight over all producers", "plan", "plan of reading"),

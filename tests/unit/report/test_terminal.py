@@ -17,7 +17,7 @@ from tidegauge.model.disturbance import HostAccount
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.reason import ReasonKind
-from tidegauge.model.trial import RateRule, Validity
+from tidegauge.model.trial import CONFIRMATION, LoadSpec, RateRule, Validity
 from tidegauge.report.levels import headline
 from tidegauge.report.lists import ShownPlan, plan_list, runs_list
 from tidegauge.report.summary import run_summary
@@ -361,6 +361,27 @@ def test_lists_fit_too(tmp_path: Path) -> None:
     assert "3 min 5 s" in plan
     assert max(map(len, (plan + rendered(runs_list([run]))).splitlines())) <= 100
     assert "2026-11-21T03-24-36-quick" in rendered(runs_list([run]))
+
+
+def test_a_plan_names_the_variants_that_share_how_clients_are_set() -> None:
+    def variant(name: str, delay_ms: float) -> LoadSpec:
+        client = replace(spec().workload.client, batch_delay_ms_max=delay_ms)
+        return replace(spec(), point={"variant": name}, workload=replace(spec().workload, client=client))
+
+    plan = rendered(plan_list(ShownPlan([variant("a", 1.0), variant("b", 20.0), variant("c", 20.0)], 60)))
+    assert "variant a: Clients, as asked: batches to 128 KiB or 1 ms" in plan
+    assert "variant b or c: Clients, as asked: batches to 128 KiB or 20 ms" in plan
+    many = [variant("a", 1.0), *(variant(name, 20.0) for name in "bcde")]
+    assert "variant b" not in rendered(plan_list(ShownPlan(many, 60))).partition("1 KiB messages")[2]
+
+
+def test_a_confirmation_and_what_is_searched_for_stand_in_the_plan() -> None:
+    confirmation = replace(spec(), rate_rule=CONFIRMATION)
+    plan = rendered(plan_list(ShownPlan([spec(), confirmation], 60, questions=("sizing: the smallest number",))))
+    assert "20,000 msg/s (confirmation)" in plan
+    assert plan.count("(confirmation)") == 1
+    assert "Searched for:\n  - sizing: the smallest number" in plan
+    assert "Searched for" not in rendered(plan_list(ShownPlan([spec()], 60)))
 
 
 def test_messages_without_an_outcome_are_among_the_failed_ones() -> None:

@@ -66,7 +66,6 @@ def test_the_lists_are_of_the_clients_that_the_load_generator_has() -> None:
         ("kafka", PRODUCER, "liner.ms", "2", "producers of Apache Kafka have no such setting (did you mean "
          "'linger.ms'?)"),
         ("kafka", PRODUCER, "linger.ms", "abc", "'abc': must be a whole number of at least 0"),
-        ("kafka", PRODUCER, "acks", "7", "'7': must be one of all, -1, 0, 1"),
         ("kafka", PRODUCER, "compression.gzip.level", "0", "'0': must be one of -1, 1, 2, 3, 4, 5, 6, 7, 8, 9"),
         ("kafka", PRODUCER, "key.serializer", "a.B", "can't be given: it is set by Tidegauge"),
         ("kafka", PRODUCER, "transactional.id", "a", "can't be given: it begins transactions, and none are measured"),
@@ -77,6 +76,8 @@ def test_the_lists_are_of_the_clients_that_the_load_generator_has() -> None:
         ("kafka", CONSUMER, "group.protocol", "consumer", ""),
         ("pulsar", PRODUCER, "batchingMaxByte", "1", "producers of Apache Pulsar have no such setting (did you mean "
          "'batchingMaxBytes'?)"),
+        ("kafka", PRODUCER, "acks", "7", "'7': must be one of all, -1, 1"),
+        ("kafka", PRODUCER, "acks", "0", f"'0': {kafka.NO_ACKNOWLEDGEMENT}"),
         ("pulsar", PRODUCER, "compressionType", "lz4", "'lz4': must be one of NONE, LZ4, ZLIB, ZSTD, SNAPPY"),
         ("pulsar", PRODUCER, "properties", "a", "'a': can't be given: it is no single value"),
         ("pulsar", CONSUMER, "subscriptionName", "a", "can't be given: it is set by Tidegauge"),

@@ -235,7 +235,8 @@ def start_trial(setup: TrialSetup[Spec], settled: Settled, cleanup: ExitStack) -
         )
         _register_topics(trial, cleanup)
         return trial
-    resources.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
+    what = f"the load generator for {spec.system}" if spec.attached else spec.system
+    resources.observer(PhaseStarted(spec.trial_id, "start", what, None))
     limited, node_rig = Limited(resources.host), NodeRig(seats=resources.seats)
     if isinstance(spec, LoadSpec):
         data = [] if spec.attached else _message_directories(store)

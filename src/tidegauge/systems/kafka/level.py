@@ -148,8 +148,9 @@ def _local_sync(topic: str, reported: _Topic) -> HalfOfLevel:
     if value == "1":
         consequence = "so each append is fsynced before it is acknowledged"
         return HalfOfLevel(topic, True, f"flush.messages=1, {consequence}", "flush.messages=1")
+    messages = f"{value} (never)" if int(value) >= NEVER else value
     consequence = "so an acknowledged message may be in memory only"
-    return HalfOfLevel(topic, False, f"flush.messages={value}, {consequence}", f"flush.messages={value}")
+    return HalfOfLevel(topic, False, f"flush.messages={messages}, {consequence}", f"flush.messages={messages}")
 
 
 def _replication_of_topic(reported: _Topic, acks: str, nodes: int) -> tuple[bool | None, str]:

@@ -18,7 +18,7 @@ from tidegauge.model.workload import ClientSettings, Compression
 from tidegauge.systems import client_settings
 from tidegauge.systems.attach import TlsChoice, holds_secret, names_secret
 from tidegauge.systems.client_settings import ClientSettingRules, read_client_settings
-from tidegauge.systems.kafka.clients import FILE
+from tidegauge.systems.kafka.clients import FILE, NO_ACKNOWLEDGEMENT
 from tidegauge.systems.kafka.level import FLUSH_SCHEDULER, MIN_IN_SYNC, REPLICAS_FOR_MAJORITY
 from tidegauge.systems.omb import AUTH_ADVICE, IN_FLIGHT_MESSAGES_MAX, DriverFields, DriverTerms, OmbDriver
 
@@ -240,8 +240,7 @@ class _Reader:
         self.note_defaults(properties)
         acks = properties.pop("acks", "all")
         if acks == "0":
-            problem = "must be all, -1 or 1: without acknowledgement there is nothing to time"
-            self.refuse(PRODUCER, "acks", f"'{acks}': {problem}")
+            self.refuse(PRODUCER, "acks", f"'{acks}': {NO_ACKNOWLEDGEMENT}")
         compression = properties.pop("compression.type", "none")
         client = ClientSettings(
             batch_bytes_max=max(1, self.number(properties, "batch.size", _BATCH_BYTES)),
