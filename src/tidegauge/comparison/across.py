@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegauge.comparison.compared_trials import (
@@ -30,10 +30,11 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, Validity, point_words
 from tidegauge.model.variant import SameWithin
 from tidegauge.numbers import count, join_with_and, of_all, plural
+from tidegauge.plain import grouped
 from tidegauge.published.across import runs_together
 from tidegauge.published.examine import Choice, examine, report_named
 from tidegauge.published.observe import ExaminedRun
-from tidegauge.published.verdict import PublishedOutcome
+from tidegauge.published.verdict import ClaimOutcome, ClaimVerdict, PublishedOutcome
 from tidegauge.statistics.figures import FIGURES, Shown, figures_compared, figures_found
 from tidegauge.statistics.intervals import NOISE_THRESHOLD
 from tidegauge.store.read import StoredRun
@@ -337,9 +338,48 @@ def examined_together(
     doubts = _doubts_around_runs(runs)
     claims = tuple(dict.fromkeys(claim for choice in choices for claim in choice.claims))
     differs = tuple(dict.fromkeys(sentence for choice in choices for sentence in choice.differs))
-    choice = replace(choices[0], claims=claims, differs=differs)
-    whole = runs_together(dict(zip(LETTERS, measured, strict=False)))
-    return replace(examine(report_named(choice.report), choice, whole), doubts=doubts)
+    asked = _AskedRuns(choices, dict(zip(LETTERS, runs, strict=False)), dict(zip(LETTERS, measured, strict=False)))
+    outcome = asked.examine(tuple(LETTERS[: len(runs)]), replace(choices[0], claims=claims, differs=differs))
+    return replace(outcome, claims=tuple(map(asked.decide, outcome.claims)), doubts=doubts)
+
+
+@dataclass(frozen=True)
+class _AskedRuns:
+    """Several runs, of which claims are asked. `runs`, `measured`: by letter, in the order of `choices`."""
+
+    choices: Sequence[Choice]
+    runs: Mapping[str, StoredRun]
+    measured: Mapping[str, ExaminedRun]
+
+    def examine(self, letters: Sequence[str], choice: Choice) -> PublishedOutcome:
+        """The verdicts of claims on some of the runs together."""
+        together = runs_together({letter: self.measured[letter] for letter in letters})
+        return examine(report_named(choice.report), choice, together)
+
+    def decide(self, by_all: ClaimOutcome) -> ClaimOutcome:
+        """The verdict on a claim by the runs of its own campaign; by all together only where these decide nothing.
+
+        Other campaigns of a report measure the same place with other settings, which would only hide an answer. Where
+        several campaigns examine it, the one that is worst for the claim counts.
+        """
+        of_campaigns = [
+            outcome
+            for letters in self._letters_by_campaign(by_all.claim)
+            for outcome in self.examine(letters, replace(self.choices[0], claims=(by_all.claim,))).claims
+        ]
+        decided = [outcome for outcome in of_campaigns if outcome.verdict is not ClaimVerdict.NOT_DECIDED]
+        if decided:
+            return min(decided, key=lambda outcome: _FROM_WORST.index(outcome.verdict))
+        lacks_none = [outcome for outcome in of_campaigns if not outcome.missing]
+        return lacks_none[0] if lacks_none and by_all.verdict is ClaimVerdict.NOT_DECIDED else by_all
+
+    def _letters_by_campaign(self, claim: str) -> Iterable[Sequence[str]]:
+        """The runs of each campaign that examines a claim."""
+        pairs = zip(self.choices, self.runs.items(), strict=True)
+        return grouped((run.name, letter) for choice, (letter, run) in pairs if claim in choice.claims).values()
+
+
+_FROM_WORST = (ClaimVerdict.CONTRADICTED, ClaimVerdict.DIRECTION, ClaimVerdict.CONFIRMED)
 
 
 def _refuse_different(subject: str, runs: Sequence[StoredRun], values: Sequence[str]) -> None:

@@ -170,6 +170,11 @@ class ClaimOutcome:
         """Whether figures of different runs were compared."""
         return any(len({side.runs for side in part.sides if side.values}) > 1 for part in self.parts)
 
+    @property
+    def missing(self) -> bool:
+        """Whether a figure that it speaks of was not measured."""
+        return any(side.missing for part in self.parts for side in part.sides)
+
 
 @dataclass(frozen=True)
 class PublishedOutcome:

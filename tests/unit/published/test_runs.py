@@ -29,7 +29,9 @@ from run_samples import totals
 from tidegauge import store
 from tidegauge.campaign.plan.fairness import contender_of_trial
 from tidegauge.campaign.read.fingerprint import system_of
+from tidegauge.campaign.read.published import choice_of, measured_of
 from tidegauge.cli.main import run_command
+from tidegauge.comparison.across import examined_together
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import Arrival, ClientSettings, Compression, ServerLimits, Workload
 from tidegauge.published.across import runs_together
@@ -153,6 +155,32 @@ def stored(
     return run.path.name
 
 
+def stored_pair(directory: Path, name: str, claim: str, kafka_ms: float, batch_delay_ms: float) -> str:
+    """A run of a campaign with both systems, which measures the same place as others with a batch delay of its own."""
+    text = CAMPAIGN.replace("name: mine", f"name: {name}").replace("publish-p99-pulsar-below", claim)
+    run = store.create_run(directory, name, text)
+    run.write_environment({"host": HOST})
+    client = ClientSettings(batch_delay_ms_max=batch_delay_ms)
+    results = [
+        measured(
+            replace(
+                trial(system, level=level, block=block),
+                trial_id=f"{level}-{block}-{system}",
+                workload=Workload(partitions=100, client=client),
+            ),
+            p99_ms,
+        )
+        for level in (1, 2, 3)
+        for block in range(3)
+        for system, p99_ms in (("kafka", kafka_ms * (0.8, 1.0, 1.25)[block]), ("pulsar", 10.0))
+    ]
+    run.write_plan([result.spec for result in results])
+    for result in results:
+        run.open_trial(result.spec).finish(result, totals())
+    run.finish("finished")
+    return run.path.name
+
+
 def examine(directory: Path, *runs: str, json_wanted: bool = False) -> int:
     return run_command(["published", *runs, "--runs-dir", str(directory), *(["--json"] if json_wanted else [])])
 
@@ -172,6 +200,42 @@ def test_systems_that_took_turns_are_judged(tmp_path: Path, capsys: pytest.Captu
     (claim,) = content["published"]["claims"]
     assert claim["verdict"] == "confirmed"
     assert [side["runs"] for side in claim["parts"][0]["sides"]] == [["A"], ["B"]]
+
+
+CLAIM = "publish-p99-pulsar-below"
+OTHERS_CLAIM = "ten-subscriptions-pulsar-below"
+
+
+@pytest.mark.parametrize(("kafka_ms", "verdict"), [(50.0, CONFIRMED), (5.0, CONTRADICTED)])
+def test_a_claim_is_asked_of_the_runs_of_its_own_campaign(tmp_path: Path, kafka_ms: float, verdict: Any) -> None:
+    """Another campaign of the report measures the same place with another batch delay."""
+    own = stored_pair(tmp_path, "own", CLAIM, kafka_ms, 1.0)
+    other = stored_pair(tmp_path, "other", OTHERS_CLAIM, 10.0, 99.0)
+    by_claim = examined_claims(tmp_path, own, other)
+    assert by_claim[CLAIM].verdict is verdict
+    assert {run for part in by_claim[CLAIM].parts for side in part.sides for run in side.runs} == {"A"}
+
+
+def test_where_two_campaigns_decide_a_claim_the_worst_counts(tmp_path: Path) -> None:
+    for kafka_ms in (50.0, 5.0):
+        stored_pair(tmp_path, f"kafka-{kafka_ms:g}", CLAIM, kafka_ms, kafka_ms)
+    names = [path.name for path in tmp_path.iterdir()]
+    assert examined_claims(tmp_path, *names)[CLAIM].verdict is CONTRADICTED
+
+
+def test_why_its_own_campaign_decides_nothing_is_said_and_not_that_others_fit_too(tmp_path: Path) -> None:
+    own = stored_pair(tmp_path, "own", CLAIM, 10.0, 1.0)
+    other = stored_pair(tmp_path, "other", OTHERS_CLAIM, 10.0, 99.0)
+    claim = examined_claims(tmp_path, own, other)[CLAIM]
+    assert claim.verdict is NOT_DECIDED
+    assert "several settings" not in claim.reason
+
+
+def examined_claims(directory: Path, *names: str) -> dict[str, ClaimOutcome]:
+    runs = [store.load_run(directory / name) for name in names]
+    choices = [choice for run in runs if (choice := choice_of(run)) is not None]
+    outcome = examined_together(choices, runs, list(map(measured_of, runs)))
+    return {claim.claim: claim for claim in outcome.claims}
 
 
 def test_one_run_is_examined_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
