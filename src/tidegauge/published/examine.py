@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from tidegauge.config.source import raise_problems, read_source, validate
 from tidegauge.errors import UserError, did_you_mean
+from tidegauge.model.trial import TrialSpec
 from tidegauge.published import BRIEF_MARGIN, PublishedScale
 from tidegauge.published.across import of_different_runs, unequal_terms, unlike_rates, unlike_settings
 from tidegauge.published.model import (
@@ -211,6 +212,26 @@ def examine(report: PublishedReport, choice: Choice, run: ExaminedRun) -> Publis
     )
 
 
+def examine_at_best(report: PublishedReport, choice: Choice, trials: Sequence[TrialSpec]) -> PublishedOutcome:
+    """The verdicts if planned trials repeated what was published exactly, and without any spread: what they can decide.
+
+    Where the report gave no number, its claim is taken to hold by far.
+    """
+    return examine(report, choice, ExaminedRun(trials, (), unequal_allowed=True, as_published=True))
+
+
+def count_decidable(choice: Choice, trials: Sequence[TrialSpec], repeat: int = 1) -> int:
+    """How many claims planned trials decide at best, each made so many times."""
+    blocks = 1 + max((trial.block for trial in trials), default=0)
+    repeated = [
+        replace(trial, trial_id=f"{trial.trial_id}-{number}", block=trial.block + number * blocks)
+        for number in range(repeat)
+        for trial in trials
+    ]
+    outcome = examine_at_best(report_named(choice.report), choice, repeated)
+    return sum(claim.verdict is not ClaimVerdict.NOT_DECIDED for claim in outcome.claims)
+
+
 @dataclass(frozen=True)
 class _ClaimCase:
     """A claim and where it is examined. `wider`: by how much more than usual single trials must differ."""
@@ -252,6 +273,8 @@ def _claim_outcome(case: _ClaimCase) -> ClaimOutcome:
 def _part_and_answer(case: _ClaimCase, question: Question) -> tuple[ClaimPart, ClaimAnswer]:
     report, claim, run = case.report, case.claim, case.run
     above, below = _observed_sides(question, run)
+    if run.as_published:
+        above, below = _sides_as_published(case, question, above, below)
     seen = [(question.figure, question.above, above)]
     seen += [(question.figure, place, observe(question.figure, place, run)) for place in question.shown]
     if below is not None and question.below is not None:
@@ -276,6 +299,23 @@ def _observed_sides(question: Question, run: ExaminedRun) -> tuple[ObservedFigur
         observe(question.figure, question.above, run, shared),
         observe(question.below_figure, question.below, run, shared),
     )
+
+
+def _sides_as_published(
+    case: _ClaimCase, question: Question, above: ObservedFigure, below: ObservedFigure | None
+) -> tuple[ObservedFigure, ObservedFigure | None]:
+    """Both sides with the report's own figures in each block, or with such as the claim holds for by far."""
+
+    def side(seen: ObservedFigure, value: float) -> ObservedFigure:
+        return replace(seen, values=dict.fromkeys(seen.values, value))
+
+    value, _ = published_figure(case.report, case.claim, question.figure, question.above)
+    if below is None or question.below is None:
+        return side(above, value or question.limits.example()), None
+    value_below, _ = published_figure(case.report, case.claim, question.below_figure, question.below)
+    if value and value_below:
+        return side(above, value), side(below, value_below)
+    return side(above, (question.stated or question.limits).example()), side(below, 1.0)
 
 
 def _published_ratio(report: PublishedReport, claim: Claim, question: Question) -> float | None:

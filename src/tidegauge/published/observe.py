@@ -37,6 +37,7 @@ class ExaminedRun:
         run_of: the letter of each trial's run, where several runs are examined together; empty for one.
         contenders: how the servers and clients of each trial were set up, by its id, where the run says so.
         unequal_allowed: whether the user allowed systems on unequal terms (in each run).
+        as_published: whether nothing was measured, and each trial counts as one that has just what was published.
     """
 
     specs: Sequence[TrialSpec]
@@ -47,6 +48,7 @@ class ExaminedRun:
     run_of: Mapping[str, str] = field(default_factory=dict)
     contenders: Mapping[str, ComparedSystem] = field(default_factory=dict)
     unequal_allowed: bool = False
+    as_published: bool = False
 
 
 Setting = tuple[str, str]
@@ -89,6 +91,8 @@ def observe(figure_name: str, place: Place, run: ExaminedRun, preferred: Sequenc
     for setting in (*(each for each in preferred if each in settings), *settings):
         chosen.setdefault(setting[0], setting)
     fitting = [spec for spec in fitting if _setting_of_spec(spec, run) in chosen.values()]
+    if run.as_published:
+        return ObservedFigure(dict.fromkeys((spec.block for spec in fitting), 1.0), specs=tuple(fitting))
     if figure.experiment == MAX_THROUGHPUT:
         return _observe_searches(figure, fitting, run)
     return _observe_trials(figure, fitting, run)

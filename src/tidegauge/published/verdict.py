@@ -257,6 +257,12 @@ class Limits:
             return f"{'below' if self.strict else 'at most'} {_number_words(self.at_most)}"
         return f"{_number_words(self.at_least)} to {_number_words(self.at_most)}"
 
+    def example(self) -> float:
+        """A value that lies well within them."""
+        if self.at_most == math.inf:
+            return 10 * self.at_least
+        return math.sqrt(self.at_least * self.at_most) if self.at_least > 0 else self.at_most / 10
+
     def judge(self, ratio: ClaimRatio) -> ClaimVerdict:
         """Whether a ratio lies within, as far as its interval shows."""
         above, below = (operator.gt, operator.lt) if self.strict else (operator.ge, operator.le)

@@ -131,7 +131,7 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
         sentences.append(f"A trial whose load generators fail is made again, up to {plural(plan.retry, 'time')}.")
     return Group(
         *with_blank_lines(
-            published_plan(plan.examines) if plan.examines else [],
+            published_plan(plan.examines, trials) if plan.examines else [],
             _sweep_parts(trials),
             steps,
             headed_bullets("Searched for:", plan.questions),

@@ -8,12 +8,14 @@ from statistics import median
 from rich.console import RenderableType
 from rich.text import Text
 
+from tidegauge.model.trial import TrialSpec
 from tidegauge.numbers import MISSING, plural, precise
 from tidegauge.published import BRIEF_MARK, BRIEF_WORDS, PublishedScale
-from tidegauge.published.examine import Choice, report_named
+from tidegauge.published.examine import Choice, count_decidable, report_named
 from tidegauge.published.verdict import ClaimOutcome, ClaimVerdict, Grade, PublishedOutcome, Side
 from tidegauge.report.fairness import MARK
 from tidegauge.report.layout import ColumnGroup, FigureTable, Paragraph, bullet, columns, heading, indented
+from tidegauge.statistics.intervals import BLOCKS_MIN
 
 _STYLES = {
     ClaimVerdict.CONFIRMED: "green",
@@ -26,8 +28,8 @@ _PLACE_CHARS_MAX = 40
 CONTRADICTS = "the report contradicts itself here"
 
 
-def published_plan(choice: Choice) -> Iterable[RenderableType]:
-    """What a campaign will examine, before it runs."""
+def published_plan(choice: Choice, trials: Sequence[TrialSpec]) -> Iterable[RenderableType]:
+    """What a campaign will examine by its planned trials, before it runs."""
     whole = report_named(choice.report)
     claims_by_id = {claim.id: claim for claim in whole.claims}
     claims = [claims_by_id[name] for name in choice.claims]
@@ -37,12 +39,22 @@ def published_plan(choice: Choice) -> Iterable[RenderableType]:
         yield bullet(f"{claim.text} [{claim.source}]{remark}")
         if claim.contradiction:
             yield Paragraph(f"{CONTRADICTS}: {claim.contradiction}", "", "    ", "    ")
+    yield indented(decidable_words(choice, trials))
     if choice.scale == PublishedScale.SHARES:
         rates_words = "Rates are found here, or shares of what was found; --scale original takes the report's own."
         yield indented(f"{rates_words} --scale brief is a first look.")
     if words := scale_words(choice.scale):
         yield indented(words, "bold yellow" if choice.scale == PublishedScale.BRIEF else "")
     yield from (indented(f"Differs: {sentence}") for sentence in choice.differs)
+
+
+def decidable_words(choice: Choice, trials: Sequence[TrialSpec]) -> str:
+    """How many claims planned trials decide at best, and what more repeats would do."""
+    decidable = count_decidable(choice, trials)
+    blocks = 1 + max(trial.block for trial in trials)
+    sentence = f"If all came out as published, {decidable} of {plural(len(choice.claims), 'claim')} would be decided"
+    more = count_decidable(choice, trials, BLOCKS_MIN) if blocks < BLOCKS_MIN else decidable
+    return f"{sentence}; with --repeat {BLOCKS_MIN}, {more}." if more > decidable else f"{sentence}."
 
 
 def scale_words(scale: str) -> str:

@@ -22,9 +22,17 @@ from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.model.disk_needs import bytes_needed
 from tidegauge.model.host import MemoryAvailable
 from tidegauge.model.tilt import Terms
-from tidegauge.published.examine import published_rows, questions, report_named, report_names
+from tidegauge.published.examine import (
+    count_decidable,
+    examine_at_best,
+    published_rows,
+    questions,
+    report_named,
+    report_names,
+)
 from tidegauge.published.model import Claim, Place, PublishedReport
 from tidegauge.published.observe import ExaminedRun, observe
+from tidegauge.published.verdict import ClaimVerdict
 from tidegauge.systems import registry
 
 UNEQUAL = ("confluent-2020-as-run", "confluent-2020-latency-as-run")
@@ -381,3 +389,33 @@ def test_the_tables_of_a_plan_cut_no_word(capsys: pytest.CaptureFixture[str], pa
     assert all(re.match(r"\d{4}  [a-z-]+ +(kafka|pulsar|rabbitmq)@[\d.]+  ", row) for row in rows[1:]), rows
     assert not [row for row in rows if "kafka@" in row and re.search("journal|bypass|mirrored", row)]
     assert not [row for row in rows if "pulsar@" in row and "bypass" not in row and re.search(r" [24]  ", row)]
+
+
+NEVER_DECIDED = {
+    # Absolute values, which hosts decide.
+    *("rabbitmq-p99-about-1-ms", "pulsar-publish-p99-near-15-ms"),
+    # The report itself says what it would take.
+    *("raid-0-helps-little", "less-hardware"),
+}
+
+
+def test_runs_that_repeat_every_figure_decide_all_claims_but_those_that_no_run_can() -> None:
+    """Each campaign by itself, with three repeats at its own scale."""
+    verdicts: dict[str, list[ClaimVerdict]] = {}
+    for path in PATHS:
+        campaign = parsed(path, repeat=3)
+        choice = campaign.published
+        assert choice is not None
+        outcome = examine_at_best(report_named(choice.report), choice, plan_campaign(campaign).trials)
+        for claim in outcome.claims:
+            verdicts.setdefault(claim.claim, []).append(claim.verdict)
+    assert {name for name, of_claim in verdicts.items() if ClaimVerdict.NOT_DECIDED in of_claim} == NEVER_DECIDED
+    assert len(verdicts) == sum(len(report_named(name).claims) for name in report_names())
+    assert not any(ClaimVerdict.CONTRADICTED in of_claim for of_claim in verdicts.values())
+
+
+def test_one_repeat_decides_less_than_three() -> None:
+    campaign = parsed(FOLDER / "streamnative-2020-latency.yaml")
+    assert campaign.published is not None
+    trials = plan_campaign(campaign).trials
+    assert count_decidable(campaign.published, trials) < count_decidable(campaign.published, trials, 3)

@@ -23,7 +23,7 @@ from tidegauge.published.verdict import ClaimVerdict, PublishedOutcome
 from tidegauge.report.html.answer import BAD, answer
 from tidegauge.report.html.page import report_page
 from tidegauge.report.markdown import run_markdown
-from tidegauge.report.published import published_parts, published_plan
+from tidegauge.report.published import decidable_words, published_parts, published_plan
 from tidegauge.report.summary import run_summary
 from tidegauge.report.terminal import run_report
 
@@ -286,7 +286,21 @@ def test_doubtful_trials_are_counted_beside_the_figures() -> None:
 def test_a_plan_shows_where_a_report_contradicts_itself() -> None:
     out = io.StringIO()
     choice = Choice("streamnative-2020", ("catch-up-harms-kafka", "publish-p99-pulsar-below"))
-    Console(file=out, width=100).print(Group(*published_plan(choice)))
+    Console(file=out, width=100).print(Group(*published_plan(choice, [trial("kafka"), trial("pulsar")])))
     shown = " ".join(out.getvalue().split())
     assert "[summary of the mixed workload test; figures 2-36 to 2-38] the report contradicts itself here: by" in shown
     assert shown.count("contradicts itself") == 1
+
+
+def test_a_plan_says_how_many_claims_it_can_decide_and_what_repeats_would_do() -> None:
+    choice = Choice("streamnative-2020", ("publish-p99-pulsar-below",))
+
+    def words(blocks: int, *systems: str) -> str:
+        levels = (1, 2, 3)
+        trials = [trial(system, level=level, block=n) for system in systems for level in levels for n in range(blocks)]
+        return decidable_words(choice, trials)
+
+    whole = "If all came out as published, {} of 1 claim would be decided"
+    assert words(1, "kafka", "pulsar") == f"{whole.format(0)}; with --repeat 3, 1."
+    assert words(3, "kafka", "pulsar") == f"{whole.format(1)}."
+    assert words(3, "kafka") == f"{whole.format(0)}."

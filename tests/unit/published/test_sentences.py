@@ -210,7 +210,7 @@ def brief(scale: str) -> Scene:
     def scene(_: Any) -> str:
         out = io.StringIO()
         choice = Choice("streamnative-2020", ("publish-p99-pulsar-below",), scale=scale)
-        Console(file=out, width=400).print(Group(*published_plan(choice)))
+        Console(file=out, width=400).print(Group(*published_plan(choice, [trial("kafka"), trial("pulsar")])))
         return out.getvalue()
 
     return scene

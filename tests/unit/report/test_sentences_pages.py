@@ -39,7 +39,7 @@ from page_scenes import (
     with_results,
     with_rows,
 )
-from published_samples import pair
+from published_samples import pair, trial
 from published_samples import run_of as measured_of_results
 from reasons import reasons_of
 from report_samples import KAFKA, PULSAR, ceilings
@@ -898,8 +898,10 @@ def _ruled_on(outcome: PublishedOutcome) -> list[str]:
     return [printed(Group(*published_parts(outcome, "", False)))]
 
 
-def _planned(choice: Choice) -> list[str]:
-    return [printed(Group(*published_plan(choice)))]
+def _planned(choice: Choice, blocks: int = 1) -> list[str]:
+    numbers = [(level, block) for level in (1, 2, 3) for block in range(blocks)]
+    trials = [trial(system, level=level, block=block) for level, block in numbers for system in ("kafka", "pulsar")]
+    return [printed(Group(*published_plan(choice, trials)))]
 
 
 def _together(**changes: Any) -> list[str]:
@@ -996,6 +998,7 @@ SCENES |= {
     "contradiction": lambda: _ruled_on(_published(contradiction="by its own figures")),
     "no contradiction": lambda: _ruled_on(_published(contradiction="")),
     "plan of shares": lambda: _planned(_CHOICE),
+    "plan of three repeats": lambda: _planned(_CHOICE, 3),
     "plan of its own rates": lambda: _planned(replace(_CHOICE, scale=PublishedScale.ORIGINAL)),
     "rates in bytes": lambda: _ruled_on(_published(Choice("confluent-2020", ("kafka-twice-pulsar-at-own-levels",)))),
     "the same run twice": _together,
@@ -1052,6 +1055,8 @@ CLAIMS += [
     Claim("the report contradicts itself here", "contradiction", "no contradiction"),
     Claim("Examines {} of: {}", "plan of shares", "no contradiction"),
     Claim("Rates are found here, or shares of what was found", "plan of shares", "plan of its own rates"),
+    Claim("If all came out as published, {} of {} would be decided", "plan of shares", "no contradiction"),
+    Claim("{}; with --repeat {}, {}.", "plan of shares", "plan of three repeats"),
     Claim("{} --scale brief is a first look.", "plan of shares", "plan of its own rates"),
     Claim("Rates and amounts are the report's own", "plan of its own rates", "plan of shares"),
     Claim("A verdict is one of {}; absolute values are never", "no contradiction", "plan of shares"),
