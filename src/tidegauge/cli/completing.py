@@ -28,6 +28,13 @@ def complete_campaigns(incomplete: str) -> list[str]:
     return []
 
 
+def complete_reports(incomplete: str) -> list[str]:
+    """The names of published reports that begin so."""
+    from tidegauge.published.examine import report_names
+
+    return [name for name in report_names() if name.startswith(incomplete)]
+
+
 def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
     """The names of runs that begin so, the newest first, and `last`."""
     from tidegauge.store.read import run_directories

@@ -22,6 +22,7 @@ from tidegauge.cli import fleet
 from tidegauge.cli.completing import (
     complete_campaigns,
     complete_campaigns_of_runs,
+    complete_reports,
     complete_runs,
     complete_systems,
     complete_tags,
@@ -429,19 +430,84 @@ def attest(
 @app.command(epilog="Example: tidegauge published 2026-11-20 last")
 def published(
     runs: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             help="Runs of campaigns of one published report, as `show` takes them.", autocompletion=complete_runs
         ),
-    ],
+    ] = None,
     *,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
-    """Examine a published report's claims over several runs, such as of systems that took turns on the same hosts."""
+    """Examine a published report's claims over several runs, such as of systems that took turns on the same hosts.
+
+    Without runs the reports are listed, with what the newest run of each campaign decided.
+    """
+    if not runs:
+        from tidegauge.cli.reproducing import list_reports
+
+        return list_reports(runs_dir, Output(as_json))
     from tidegauge.cli.reports import examine_runs
 
     return examine_runs(runs, runs_dir, Output(as_json))
+
+
+@app.command(epilog="Example: tidegauge reproduce confluent-2020 --scale brief --within 2h")
+def reproduce(
+    report: Annotated[
+        str | None,
+        typer.Argument(
+            help="The report, such as confluent-2020; without one all are listed.", autocompletion=complete_reports
+        ),
+    ] = None,
+    *,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="CAMPAIGN", help="Only this campaign of the report; may be repeated."),
+    ] = None,
+    scale: ScaleOption = PublishedScale.SHARES,
+    repeat: Repeat = None,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            "--within", metavar="TIME", help="Choose campaigns and repeats that decide most in this time: 2h."
+        ),
+    ] = None,
+    systems: Systems = None,
+    data_dir: DataDir = None,
+    attach: Attach = None,
+    fleet: Fleet = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the newest reproduction of the report, with the same options.")
+    ] = False,
+    dry_run: DryRun = False,
+    runs_dir: RunsDir = DEFAULT_RUNS,
+    as_json: Json = False,
+) -> int:
+    """Repeat a whole published report: plan all its campaigns, run them, and examine its claims over all of them."""
+    from tidegauge.cli.reproducing import Wishes, list_reports, reproduce_report
+
+    out = Output(as_json)
+    if report is None:
+        return list_reports(runs_dir, out)
+    more = {
+        "attach": None if attach is None else str(attach.absolute()),
+        "fleet": None if fleet is None else str(fleet.absolute()),
+        "scale": None if scale is PublishedScale.SHARES else scale.value,
+    }
+    overrides = overrides_of(None, systems, repeat, data_dir, price=None, thresholds=None, more=more)
+    wishes = Wishes(tuple(only or ()), overrides, _seconds_within(within), resume)
+    return reproduce_report(report, wishes, RunOptions(runs_dir, WantedFiles(), dry_run), out)
+
+
+def _seconds_within(text: str | None) -> float | None:
+    """What `--within` allows, in seconds; None if it was not given. Raises `UserError`."""
+    from tidegauge.config.units import parse_duration_s
+
+    try:
+        return None if text is None else parse_duration_s(text)
+    except ValueError as error:
+        raise UserError(f"--within '{text}': {error}.", "Such as --within 2h.") from error
 
 
 @app.command(epilog="Example: tidegauge omb workloads/1-topic-1-partition-1kb.yaml --driver driver-kafka/kafka.yaml")

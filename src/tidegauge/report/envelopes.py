@@ -18,6 +18,7 @@ from tidegauge.model.tilt import Tilt
 from tidegauge.model.trial import AnyResult
 from tidegauge.model.use import Limiting
 from tidegauge.model.variant import Variant
+from tidegauge.published.reproduction import CampaignOfReport
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.report.doctor import Diagnosis
 from tidegauge.report.lists import ReadyCampaign
@@ -255,6 +256,39 @@ class Campaigns(TypedDict):
 
     schema: Literal["tidegauge.campaigns/1"]
     campaigns: Sequence[ReadyCampaign]
+
+
+class ReportPlan(TypedDict):
+    """`reproduce REPORT --dry-run` with --json. `claims_decidable`: if all came out as published."""
+
+    schema: Literal["tidegauge.reproduction/1"]
+    report: str
+    claims: int
+    claims_decidable: int
+    seconds_expected: float
+    campaigns: Sequence[CampaignOfReport]
+
+
+class CampaignWithRun(TypedDict):
+    """A campaign of a published report, and its newest run; None if there is none."""
+
+    name: str
+    newest_run: str | None
+
+
+class ReportWithCampaigns(TypedDict):
+    """A published report with its campaigns."""
+
+    report: str
+    title: str
+    campaigns: Sequence[CampaignWithRun]
+
+
+class Reports(TypedDict):
+    """`reproduce` with --json and without a report: all that there are."""
+
+    schema: Literal["tidegauge.reports/1"]
+    reports: Sequence[ReportWithCampaigns]
 
 
 class FetchedSystem(TypedDict):
