@@ -26,7 +26,7 @@ from tidegauge.published.model import (
     PublishedReport,
     Row,
 )
-from tidegauge.published.observe import ExaminedRun, ObservedFigure, observe, settings_of
+from tidegauge.published.observe import ExaminedRun, ObservedFigure, has_no_forms, observe, settings_of
 from tidegauge.published.verdict import (
     ABOVE,
     BELOW,
@@ -386,8 +386,9 @@ def _side_at_place(case: _ClaimCase, figure_name: str, place: Operand, seen: Obs
     figure = FIGURES[figure_name]
     published, source = published_figure(report, claim, figure_name, place)
     unit, scale = report.unit_of(figure_name)
+    shown = place.model_copy(update={"form": ""}) if has_no_forms(place.system, run) else place
     return Side(
-        place=place.words(),
+        place=shown.words(),
         figure=figure.words,
         unit=unit,
         values=tuple(value / scale for _, value in sorted(seen.values.items())),

@@ -137,11 +137,17 @@ def is_at_place(place: Place, spec: TrialSpec, run: ExaminedRun) -> bool:
             # The number of a trial's offered rate among those of its experiment, in the campaign's order, from 1.
             rules = dict.fromkeys(trial.rate_rule for trial in run.specs if trial.experiment == spec.experiment)
             return asked == list(rules).index(spec.rate_rule) + 1
-        if name == "form" and not any(trial.choice.form for trial in run.specs if trial.system == spec.system):
-            return True  # As far as the run shows, the system has but one way of giving each level.
+        if name == "form" and has_no_forms(family(spec.system), run):
+            return True
         return asked == actual[name]
 
     return all(agrees(name, asked) for name, asked in place.given().items())
+
+
+def has_no_forms(system: str, run: ExaminedRun) -> bool:
+    """Whether a run has a system, and with it but one way of giving each level."""
+    forms = {spec.choice.form for spec in run.specs if family(spec.system) == system}
+    return forms == {""}
 
 
 def _key_of_repeats(spec: TrialSpec) -> tuple[object, ...]:

@@ -304,9 +304,9 @@ def judge_ratio(
         verdict = of_size if of_size is ClaimVerdict.CONFIRMED else ClaimVerdict.DIRECTION
         few = ", too few repeats" if of_size is ClaimVerdict.NOT_DECIDED and ratio.margin is not None else ""
         conclusion = f"direction confirmed, size {_SIZE_WORDS[of_size]}{few} ({size.words()} counts)"
-    theirs = f", published {_number_words(published)} times" if published is not None else ""
+    theirs = f", published {_times_words(published)}" if published is not None else ""
     interval = f" ({_number_words(ratio.low)} to {_number_words(ratio.high)}; {ratio.rests_on})"
-    seen = f"{_number_words(ratio.estimate)} times"
+    seen = _times_words(ratio.estimate)
     return ClaimAnswer(verdict, f"{seen}{interval}{theirs}: {conclusion}", f"{seen}{theirs}: {conclusion}", of_size)
 
 
@@ -379,6 +379,12 @@ def combine_answers(answers: Sequence[tuple[str, ClaimAnswer]]) -> ClaimAnswer:
     whole = next(verdict for verdict in order if verdict in verdicts)
     parts = grouped((answer.short or answer.reason, words) for words, answer in answers)
     return ClaimAnswer(whole, "; ".join(f"{', and '.join(named)}: {reason}" for reason, named in parts.items()))
+
+
+def _times_words(ratio: float) -> str:
+    """ "1,718 times", "0.042 times"; of figures that are alike "1.00 times", which is read as a measured ratio."""
+    words = _number_words(ratio)
+    return f"{'1.00' if words == '1' else words} times"
 
 
 def _number_words(value: float) -> str:

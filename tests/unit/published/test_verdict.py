@@ -528,3 +528,21 @@ def test_latencies_on_one_partition_are_those_of_the_linked_results(claim: str, 
     choice = Choice("streamnative-2020", (claim,))
     parts = examine(report_named("streamnative-2020"), choice, ExaminedRun((), ())).claims[0].parts
     assert [[side.published for side in part.sides] for part in parts] == published
+
+
+def test_figures_that_are_alike_are_read_as_a_measured_ratio() -> None:
+    reason = judge_ratio(ratio(0.9, 1.1111), Limits(0.8, 1.25), published=1.0).reason
+    assert reason.startswith("1.00 times (0.9 to 1.11; ")
+    assert "published 1.00 times: likeness confirmed" in reason
+
+
+def test_a_system_without_forms_has_none_in_a_table() -> None:
+    claim = PULSAR_BELOW.model_copy(update={"common": Place(level=2, form="bypass", partitions=100)})
+    pulsar = replace(trial("pulsar", level=2), choice=LevelChoice(2, "bypass"))
+    outcome = judged(claim, run_of(measured(trial("kafka", level=2), 50.0), measured(pulsar, 10.0)))
+    assert [side.place for side in outcome.parts[0].sides] == [
+        "kafka, level 2, 100 partitions",
+        "pulsar, bypass, level 2, 100 partitions",
+    ]
+    alone = judged(claim, run_of(measured(trial("kafka", level=2), 50.0)))
+    assert alone.parts[0].sides[1].place == "pulsar, bypass, level 2, 100 partitions", "nothing is known of its forms"
