@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegauge.comparison.compared_trials import (
@@ -338,45 +338,36 @@ def examined_together(
     doubts = _doubts_around_runs(runs)
     claims = tuple(dict.fromkeys(claim for choice in choices for claim in choice.claims))
     differs = tuple(dict.fromkeys(sentence for choice in choices for sentence in choice.differs))
-    asked = _AskedRuns(choices, dict(zip(LETTERS, runs, strict=False)), dict(zip(LETTERS, measured, strict=False)))
-    outcome = asked.examine(tuple(LETTERS[: len(runs)]), replace(choices[0], claims=claims, differs=differs))
-    return replace(outcome, claims=tuple(map(asked.decide, outcome.claims)), doubts=doubts)
+    choice = replace(choices[0], claims=claims, differs=differs)
+    report = report_named(choice.report)
+    by_campaign: dict[str, list[ClaimOutcome]] = {claim: [] for claim in claims}
+    for places in grouped((run.name, place) for place, run in enumerate(runs)).values():
+        runs_of_campaign = runs_together({LETTERS[place]: measured[place] for place in places})
+        claims_of_campaign = dict.fromkeys(claim for place in places for claim in choices[place].claims)
+        for claim in examine(report, replace(choice, claims=tuple(claims_of_campaign)), runs_of_campaign).claims:
+            by_campaign[claim.claim].append(claim)
+    decided = {name: outcome for name, of_claim in by_campaign.items() if (outcome := _worst_decided(of_claim))}
+    undecided = tuple(name for name in claims if name not in decided)
+    together = runs_together(dict(zip(LETTERS, measured, strict=False)))
+    by_all = examine(report, replace(choice, claims=undecided), together)
+    open_claims = {claim.claim: _or_why_open(claim, by_campaign[claim.claim]) for claim in by_all.claims}
+    return replace(by_all, claims=tuple((decided | open_claims)[name] for name in claims), doubts=doubts)
 
 
-@dataclass(frozen=True)
-class _AskedRuns:
-    """Several runs, of which claims are asked. `runs`, `measured`: by letter, in the order of `choices`."""
+def _worst_decided(by_campaign: Sequence[ClaimOutcome]) -> ClaimOutcome | None:
+    """The verdict on a claim by the runs of its own campaign; None where these decide nothing.
 
-    choices: Sequence[Choice]
-    runs: Mapping[str, StoredRun]
-    measured: Mapping[str, ExaminedRun]
+    Other campaigns of a report measure the same place with other settings, which would only hide an answer. Where
+    several campaigns examine it, the one that is worst for the claim counts.
+    """
+    decided = [outcome for outcome in by_campaign if outcome.verdict is not ClaimVerdict.NOT_DECIDED]
+    return min(decided, key=lambda outcome: _FROM_WORST.index(outcome.verdict), default=None)
 
-    def examine(self, letters: Sequence[str], choice: Choice) -> PublishedOutcome:
-        """The verdicts of claims on some of the runs together."""
-        together = runs_together({letter: self.measured[letter] for letter in letters})
-        return examine(report_named(choice.report), choice, together)
 
-    def decide(self, by_all: ClaimOutcome) -> ClaimOutcome:
-        """The verdict on a claim by the runs of its own campaign; by all together only where these decide nothing.
-
-        Other campaigns of a report measure the same place with other settings, which would only hide an answer. Where
-        several campaigns examine it, the one that is worst for the claim counts.
-        """
-        of_campaigns = [
-            outcome
-            for letters in self._letters_by_campaign(by_all.claim)
-            for outcome in self.examine(letters, replace(self.choices[0], claims=(by_all.claim,))).claims
-        ]
-        decided = [outcome for outcome in of_campaigns if outcome.verdict is not ClaimVerdict.NOT_DECIDED]
-        if decided:
-            return min(decided, key=lambda outcome: _FROM_WORST.index(outcome.verdict))
-        lacks_none = [outcome for outcome in of_campaigns if not outcome.missing]
-        return lacks_none[0] if lacks_none and by_all.verdict is ClaimVerdict.NOT_DECIDED else by_all
-
-    def _letters_by_campaign(self, claim: str) -> Iterable[Sequence[str]]:
-        """The runs of each campaign that examines a claim."""
-        pairs = zip(self.choices, self.runs.items(), strict=True)
-        return grouped((run.name, letter) for choice, (letter, run) in pairs if claim in choice.claims).values()
+def _or_why_open(by_all: ClaimOutcome, by_campaign: Sequence[ClaimOutcome]) -> ClaimOutcome:
+    """The verdict by all runs, or why its own campaign, if that has all that it speaks of, decides nothing."""
+    lacks_none = [outcome for outcome in by_campaign if not outcome.missing]
+    return lacks_none[0] if lacks_none and by_all.verdict is ClaimVerdict.NOT_DECIDED else by_all
 
 
 _FROM_WORST = (ClaimVerdict.CONTRADICTED, ClaimVerdict.DIRECTION, ClaimVerdict.CONFIRMED)

@@ -80,7 +80,8 @@ def runs_together(runs: Mapping[str, ExaminedRun]) -> ExaminedRun:
         left_out += run.left_out
         offset += 1 + max((spec.block for spec in run.specs), default=0)
     allowed = all(run.unequal_allowed for run in runs.values())
-    return ExaminedRun(specs, results, findings, failures, left_out, run_of, contenders, allowed)
+    as_published = all(run.as_published for run in runs.values())
+    return ExaminedRun(specs, results, findings, failures, left_out, run_of, contenders, allowed, as_published)
 
 
 def _name_in_run(letter: str, name: str) -> str:

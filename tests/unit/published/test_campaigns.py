@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from published_campaigns import FOLDER, NAMES, PATHS, SCALES, dry_run, parsed, places
 
+from tidegauge import store
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.fairness import wanted_tilts
 from tidegauge.campaign.plan.plan import plan_campaign, plan_warnings
 from tidegauge.cli import planning
 from tidegauge.cli.main import run_command
 from tidegauge.cli.options import ready_campaign
+from tidegauge.comparison.across import examined_together
 from tidegauge.errors import UserError
 from tidegauge.experiments.max_throughput import MaxThroughputOptions
 from tidegauge.experiments.procedure import seconds_expected
@@ -412,6 +414,26 @@ def test_runs_that_repeat_every_figure_decide_all_claims_but_those_that_no_run_c
     assert {name for name, of_claim in verdicts.items() if ClaimVerdict.NOT_DECIDED in of_claim} == NEVER_DECIDED
     assert len(verdicts) == sum(len(report_named(name).claims) for name in report_names())
     assert not any(ClaimVerdict.CONTRADICTED in of_claim for of_claim in verdicts.values())
+
+
+@pytest.mark.parametrize("report", report_names())
+def test_all_campaigns_of_a_report_together_decide_what_each_decides_alone(report: str, tmp_path: Path) -> None:
+    """Asked of all runs at once, most claims found several settings that fit."""
+    choices, runs, measured_runs = [], [], []
+    for path in PATHS:
+        campaign = parsed(path, repeat=3)
+        if campaign.published is None or campaign.published.report != report:
+            continue
+        stored = store.create_run(tmp_path, campaign.name, path.read_text())
+        stored.write_environment({"host": {"hostname": "one"}})
+        choices.append(campaign.published)
+        runs.append(store.load_run(stored.path))
+        trials = plan_campaign(campaign).trials
+        measured_runs.append(ExaminedRun(trials, (), unequal_allowed=True, as_published=True))
+    outcome = examined_together(choices, runs, measured_runs)
+    open_claims = {claim.claim for claim in outcome.claims if claim.verdict is ClaimVerdict.NOT_DECIDED}
+    assert open_claims == NEVER_DECIDED & {claim.id for claim in report_named(report).claims}
+    assert len(outcome.claims) == len(report_named(report).claims)
 
 
 def test_one_repeat_decides_less_than_three() -> None:
