@@ -98,7 +98,7 @@ def test_loops_of_another_tenant_are_named_with_their_group(tmp_path: Path, monk
     result = only_result(place)
     (account,) = result["accounts"]
     (program,) = [program for program in account["programs"] if program["name"] == LOOP]
-    assert program["cgroup"] == group.name
+    assert program["cgroup"].endswith(f"/{group.name}")
     assert 0 < program["cpus"] <= 1.1 * cpus, account
     assert result["validity"] in ("doubtful", "invalid"), result["reasons"]
     # Where others leave the loops no more than that, these are named first.

@@ -11,11 +11,9 @@ only, by turns: what it used meanwhile then counts late, not never.
 from __future__ import annotations
 
 import os
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
 from tidegauge.hosts import procfs
 from tidegauge.hosts.procfs import Identity, Stat, whole_name
@@ -26,8 +24,6 @@ BY_CPU_MAX, BY_BYTES_MAX, BY_MEMORY_MAX = 5, 3, 2
 CPU_S_MIN, BYTES_MIN, RESIDENT_BYTES_MIN = 0.02, 100_000, 256 << 20
 """Programs that are named in a look, of each kind, and from which use of it on."""
 _CGROUPS_MAX = 4096
-_CONTAINER_ID, _ID_CHARS_SHOWN = re.compile("[0-9a-f]{64}"), 12
-"""In a cgroup's name: of a container's 64 digits people, and docker, use twelve."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +70,12 @@ class Proc:
     pids: Callable[[], Collection[int]] = procfs.pids
     stat: Callable[[int], Stat | None] = procfs.read_stat
     moved: Callable[[int], tuple[int, int] | None] = procfs.io_bytes
-    cgroup: Callable[[int], str] = lambda pid: cgroup_name(procfs.short_file(f"/proc/{pid}/cgroup").decode())
+    cgroup: Callable[[int], str] = lambda pid: cgroup_place(procfs.short_file(f"/proc/{pid}/cgroup").decode())
     command_line: Callable[[int], bytes] = lambda pid: procfs.short_file(f"/proc/{pid}/cmdline")
 
 
-def cgroup_name(text: str) -> str:
-    """The last part of the place that /proc/PID/cgroup names, "" for the root of all. Pure.
+def cgroup_place(text: str) -> str:
+    """The place in the tree of cgroups that /proc/PID/cgroup names, "" for the root of all. Pure.
 
     Where hierarchies differ (cgroup v1), that of CPUs tells tenants apart, else the deepest.
     """
@@ -88,8 +84,7 @@ def cgroup_name(text: str) -> str:
     deepest = max(by_controller.values(), key=lambda place: place.count("/") if place != "/" else 0, default="/")
     of_cpus = by_controller.get("cpu", "/")
     place = of_cpus if of_cpus != "/" else deepest
-    name = PurePosixPath(place).name
-    return _CONTAINER_ID.sub(lambda digits: digits[0][:_ID_CHARS_SHOWN], name)
+    return "" if place == "/" else place
 
 
 class ProgramWatch:
@@ -192,8 +187,8 @@ class ProgramWatch:
         if stat.identity not in self._cgroups:
             if len(self._cgroups) >= _CGROUPS_MAX:
                 self._cgroups.clear()
-            name = self._proc.cgroup(stat.pid)
-            self._cgroups[stat.identity] = "" if name == self._own_cgroup else name
+            place = self._proc.cgroup(stat.pid)
+            self._cgroups[stat.identity] = "" if place == self._own_cgroup else place
         return self._cgroups[stat.identity]
 
     def _make_accounts(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tidegauge.hosts.cgroups import cgroup_limits, hierarchies, memory_left_in
 from tidegauge.hosts.storage import read_stripped_text
+from tidegauge.model.cgroup import cgroup_pattern
 from tidegauge.model.host import MemoryAvailable
 
 _MIB = 1 << 20
@@ -56,7 +57,7 @@ def memory_available(root: Path = Path("/")) -> MemoryAvailable | None:
         left = None
     if left is None or left.left_bytes // _MIB >= machine.available_mb:
         return machine
-    bound = f"of the {left.limit_bytes // _MIB:,} MiB that the cgroup {left.directory} allows"
+    bound = f"of the {left.limit_bytes // _MIB:,} MiB that the cgroup {cgroup_pattern(str(left.directory))} allows"
     return MemoryAvailable(left.left_bytes // _MIB, bound)
 
 

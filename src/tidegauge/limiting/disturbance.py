@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tidegauge.limiting.window_use import DeviceShare, HostShare, ProcessShare, ThreadShare, WindowUse
+from tidegauge.model.cgroup import cgroup_pattern
 from tidegauge.model.disturbance import Disturbance, Disturbed, Harm, HostAccount, Program, taken_words
 from tidegauge.model.use import HostUse
 
@@ -263,7 +264,7 @@ def _generators_held_back(
 def _disturbance_by_quota(
     harm: Harm, words: str, worker: ProcessShare, account: HostAccount, thread: str = ""
 ) -> Disturbance:
-    of_group = f" of {worker.quota_group}" if worker.quota_group else ""
+    of_group = f" of {cgroup_pattern(worker.quota_group)}" if worker.quota_group else ""
     where = " that holds this thread" if thread else of_group
     remedy = f"raise or remove the quota{where} (cpu.max, or cpu.cfs_quota_us)"
     return Disturbance(Disturbed.QUOTA, harm, words, remedy, account.host)

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tidegauge.model.cgroup import short_cgroup
+
 
 class Disturbed(StrEnum):
     """What was short because of others."""
@@ -47,7 +49,7 @@ class Program:
     """All processes of one name in one cgroup that were no part of the trial, over the window.
 
     Attributes:
-        cgroup: the last part of its path, "" where it is in none of its own.
+        cgroup: its place in the tree of cgroups, "" where it is in none of its own.
         read_bytes_per_s, written_bytes_per_s: from and to block devices; None where that may not be read.
     """
 
@@ -62,7 +64,7 @@ class Program:
     @property
     def title(self) -> str:
         """Its name, with the cgroup where it has one."""
-        return f"{self.name} (cgroup {self.cgroup})" if self.cgroup else self.name
+        return f"{self.name} (cgroup {short_cgroup(self.cgroup)})" if self.cgroup else self.name
 
 
 @dataclass(frozen=True)

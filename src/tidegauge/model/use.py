@@ -71,7 +71,7 @@ class ProgramUse:
     """What all processes of one name in one cgroup used that are neither a server, nor a load generator, nor Tidegauge.
 
     Attributes:
-        cgroup: the last part of its path; "" where it is in none of its own.
+        cgroup: its place in the tree of cgroups; "" where it is in none of its own.
         read_bytes, written_bytes: as in `ProcessUse`. `host` likewise.
     """
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tidegauge.agent.program_use import IDLE_LOOKS, Proc, ProgramAccounts, ProgramWatch, cgroup_name, worst_programs
+from tidegauge.agent.program_use import IDLE_LOOKS, Proc, ProgramAccounts, ProgramWatch, cgroup_place, worst_programs
 from tidegauge.agent.sampler import host_with_accounts, programs_within
 from tidegauge.hosts.procfs import TICKS_PER_S, Identity, Stat, parse_stat
 from tidegauge.model.use import HostUse, ProgramUse
@@ -200,14 +200,13 @@ def test_kernel_threads_and_names_are_read() -> None:
     assert not parse_stat(f"17 (a) b) {behind.replace('69238880', '4194304')}").of_kernel
 
 
-def test_the_deepest_place_names_the_cgroup() -> None:
-    assert cgroup_name("0::/\n") == ""
-    assert cgroup_name("9:memory:/a/b\n1:cpu:/\n0::/system.slice\n") == "b"
-    assert cgroup_name("4:memory:/sandbox/0123\n2:cpu,cpuacct:/tenant\n0::/\n") == "tenant"
-    assert cgroup_name("") == ""
-    assert cgroup_name(f"0::/docker/{'0123456789abcdef' * 4}\n") == "0123456789ab"
-    assert cgroup_name(f"0::/system.slice/docker-{'0123456789abcdef' * 4}.scope\n") == "docker-0123456789ab.scope"
-    assert cgroup_name("0::/user.slice/app-org.gnome.Terminal.slice\n") == "app-org.gnome.Terminal.slice", "not cut"
+def test_the_place_of_cpus_else_the_deepest_is_the_cgroups() -> None:
+    assert cgroup_place("0::/\n") == ""
+    assert cgroup_place("9:memory:/a/b\n1:cpu:/\n0::/system.slice\n") == "/a/b"
+    assert cgroup_place("4:memory:/sandbox/0123\n2:cpu,cpuacct:/tenant\n0::/\n") == "/tenant"
+    assert cgroup_place("") == ""
+    container = f"/docker/{'0123456789abcdef' * 4}"
+    assert cgroup_place(f"0::{container}\n") == container, "whole, so that it can be found"
 
 
 def test_those_that_hold_memory_or_move_bytes_are_among_the_worst() -> None:

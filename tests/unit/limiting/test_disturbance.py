@@ -29,6 +29,8 @@ from tidegauge.limiting.window_use import HostShare, ThreadShare
 from tidegauge.model.disturbance import Disturbance, Disturbed, Harm, Program, taken_words
 from tidegauge.model.use import HostUse
 
+CONTAINER, SHORT = "3f9a0b1c2d3e4f50" * 4, "docker/3f9a0b1c2d3e"
+
 
 def the(found: tuple[Disturbance, ...], what: Disturbed) -> Disturbance:
     (one,) = [disturbance for disturbance in found if disturbance.what is what]
@@ -66,9 +68,16 @@ def test_programs_in_containers_that_cannot_be_seen_count() -> None:
     assert "0.90 of 2 CPUs (programs that can't be seen from here 0.90)" in found.words
 
 
-def test_a_cgroup_is_named_with_its_program() -> None:
-    busy = replace(full(0.45), programs=(program("java", 0.9, cgroup="ci.slice"),))
-    assert "(java (cgroup ci.slice) 0.90)" in disturbances(PEAK, busy)[0].words
+@pytest.mark.parametrize(("place", "shown"), [("/ci.slice", "ci.slice"), (f"/docker/{CONTAINER}", SHORT)])
+def test_a_cgroup_is_named_with_its_program_as_people_call_it(place: str, shown: str) -> None:
+    busy = replace(full(0.45), programs=(program("java", 0.9, cgroup=place),))
+    (found,) = disturbances(PEAK, busy)
+    assert f"(java (cgroup {shown}) 0.90)" in found.words
+
+
+def test_a_quota_of_a_container_is_shown_by_a_path_that_the_shell_completes() -> None:
+    (found,) = held_by_quota(quota_group=f"/sys/fs/cgroup/docker/{CONTAINER}")
+    assert "of /sys/fs/cgroup/docker/3f9a0b1c2d3e* (cpu.max" in found.remedy
 
 
 def test_counters_that_tick_and_the_kernels_own_work_disturb_nothing() -> None:
