@@ -143,8 +143,17 @@ def _csv_of_rows(columns: Sequence[str], rows: Iterable[Row]) -> bytes:
     return text.getvalue().encode("utf-8", "replace")
 
 
+_FORMULA = re.compile(r"(?![+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?\Z)[=+@\t\r-]")
+"""How a text begins that spreadsheets carry out, unless it is a number."""
+
+
 def _cell_of_value(value: Any) -> Any:
-    """Truth in the words that pandas and DuckDB read; a float by its shortest exact form."""
+    """Truth in the words that pandas and DuckDB read; a float by its shortest exact form.
+
+    What a spreadsheet would take for a formula is marked as text: a run may be anybody's.
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, str) and _FORMULA.match(value):
+        return f"'{value}"
     return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value

@@ -126,3 +126,17 @@ def test_the_documented_code_runs(
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
     assert ran.returncode == 0, ran.stderr
     assert re.search(r"0001-latency-kafka|kafka@4\.3\.1", ran.stdout), ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("label", "cell"),
+    [
+        ("=HYPERLINK(A1)", "'=HYPERLINK(A1)"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("-1+cmd|'x'!A0", "'-1+cmd|'x'!A0"),
+        ("-1.5e-3", "-1.5e-3"),
+        ("a=b", "a=b"),
+    ],
+)
+def test_no_text_of_a_run_is_a_formula_of_a_spreadsheet(run: store.StoredRun, label: str, cell: str) -> None:
+    assert {row["label"] for row in rows_of(results_csv(replace(run, labels=RunLabels(label))))} == {cell}
