@@ -106,6 +106,23 @@ def nearest_names(value: str, allowed: Sequence[str], count_max: int) -> list[st
     return get_close_matches(value, allowed, count_max, cutoff=0.5) if len(value) <= _COMPARED_CHARS_MAX else []
 
 
+_USER_INFO = re.compile(r"(://).*@")
+_PASSWORD = re.compile(
+    r"""((?:password|passphrase|secret|token)\s*=\s*)(?:"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?|[^\s,;'"]+)""",
+    re.IGNORECASE,
+)
+
+
+def without_user(address: str) -> str:
+    """An address without who logs in there: "amqp://user:password@host". Pure."""
+    return _USER_INFO.sub(r"\1(hidden)@", address)
+
+
+def without_passwords(text: str) -> str:
+    """A text without the values of what it calls a password: `password="x"`. Pure."""
+    return _PASSWORD.sub(r"\1(hidden)", text)
+
+
 _HALVES = re.compile(r"[\ud800-\udfff]")
 """Of characters: what bytes that are no UTF-8 become in names of files, and what JSON may have."""
 

@@ -24,7 +24,7 @@ from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
 from tidegauge.config.fields import REFUSED, Fields
-from tidegauge.errors import UserError, did_you_mean, nearest_names
+from tidegauge.errors import UserError, did_you_mean, nearest_names, without_passwords, without_user
 from tidegauge.places import expand_path, resolve_path
 from tidegauge.regular import checked_content
 
@@ -41,9 +41,10 @@ _UNFIT = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f{_DIRECTIONS
 """What no text of a file may have: a terminal obeys it, no file name can have it, or it is half of a character."""
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _QUOTED = re.compile(r" ?(['\"])(?!<)[^'\"]{2,}\1")
+_TEXT_CHARS_MAX = 3000
+"""Of a problem: lists of all names are shorter, and a value that somebody repeated without end is not."""
 _LISTED_CHARS_MAX = 100
 """How much is listed of keys that are allowed, beside the one that was meant."""
-_USER_INFO = re.compile(r"(://).*@")
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,10 @@ class Problem:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.text}"
+        # The value of one setting may be the lines of another, if a line's end is missing.
+        text = without_passwords(self.text)
+        cut = f"{text[:_TEXT_CHARS_MAX]}... ({len(text):,} characters)"
+        return f"{self.where}: {cut if len(text) > _TEXT_CHARS_MAX else text}"
 
 
 @dataclass(frozen=True)
@@ -553,5 +557,5 @@ def _value_in_words(value: object) -> str:
         return "a list"
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = _USER_INFO.sub(r"\1(hidden)@", str(value))
+    text = without_user(str(value))
     return f"'{text[:60]}...'" if len(text) > 60 else f"'{text}'"

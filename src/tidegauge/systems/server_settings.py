@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tidegauge.errors import did_you_mean
 from tidegauge.systems.api import System
 
+_COMPARED_MAX = 20
 DATA = "decides where data is kept, which is on the campaign's disks and removed after the trial: use 'data-directory'"
 FILES = "decides where files are written, which is among the trial's own"
 PORTS = "decides where servers are reached: free ports and addresses of their own are chosen for each trial"
@@ -34,6 +35,7 @@ class ServerSettings:
 def setting_problems(system: System, version: str, settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yields the name of each setting that can't be given, and why. Names are checked once the files are there."""
     version_settings = system.server_settings(version) if settings else None
+    names, compared = sorted(version_settings.names) if version_settings else [], 0
     for name, value in settings.items():
         if len(f"{value}.".splitlines()) > 1:
             # What follows would be a setting of its own in a server's file, which nobody has checked.
@@ -43,5 +45,7 @@ def setting_problems(system: System, version: str, settings: Mapping[str, str]) 
         if reason:
             yield name, f"can't be given: it {reason}"
         elif version_settings is not None and not version_settings.has(name):
-            near = did_you_mean(name, sorted(version_settings.names))
+            # A slip of the pen is one of few, and to compare a name with hundreds takes a while.
+            near = did_you_mean(name, names) if compared < _COMPARED_MAX else ""
+            compared += 1
             yield name, f"{system.title} {version} has no such setting of its servers{near}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import pytest
 
 from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.read.attach import read_secrets
 from tidegauge.campaign.read.fingerprint import differences_in_meaning, meaning_of_campaign
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
 from tidegauge.model.level import AS_FOUND
-from tidegauge.systems.attach import SecretReference
+from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference
 from tidegauge.systems.registry import all_systems
 
 CAMPAIGNS = Path(__file__).parents[3] / "campaigns"
@@ -201,3 +203,26 @@ def test_the_plan_says_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "kafka@attached" in shown
     assert "Warning: kafka: without effect on an attached cluster" in shown
     assert run_command(["run", "quick", "--attach", str(tmp_path / "none.yaml"), "--dry-run"]) == 2
+
+
+def test_a_password_that_no_regular_file_holds_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "held").write_text("hunter2\n")
+    (tmp_path / "link").symlink_to("held")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "long").write_text("x" * 65_537)
+
+    def password(name: str) -> str:
+        reference = SecretReference("file", str(tmp_path / name))
+        choice = AttachChoice({}, auth=AuthChoice("plain", "u", password=reference))
+        return read_secrets(choice, "kafka")["password"]
+
+    assert password("link") == "hunter2", "as orchestrators hand out secrets"
+    for name, why in (
+        ("fifo", "fifo can't be read: no regular file but a FIFO"),
+        ("/dev/zero", "/dev/zero can't be read: no regular file but a device"),
+        ("loop", "loop: its links lead nowhere"),
+        ("long", "long can't be read: larger than 65,536 bytes"),
+    ):
+        with pytest.raises(UserError, match=why):
+            password(name)

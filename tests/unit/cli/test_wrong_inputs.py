@@ -281,6 +281,9 @@ HOSTILE = {
     "merged": "a: {" + "<<: {}," * (KIB // 7 - 16) + "}",
     "many systems": "name: x\nexperiments: [peak]\nsystems: [" + "kafka," * 4900 + "kafka]",
     "many experiments": "name: x\nsystems: [kafka]\nrepeat: 1000\nexperiments: [" + "peak," * 4900 + "peak]",
+    "unknown field of a sweep": "name: x\nsystems: [kafka]\nexperiments: [peak]\nsweep: {partitons: ["
+    + ",".join(map(str, range(4900)))
+    + "]}",
     "many points": "name: x\nsystems: [kafka]\nexperiments: [peak]\nsweep: {"
     + ", ".join(
         f"workload.{key}: [{','.join(map(str, range(1, 400)))}]" for key in ("topics", "partitions", "producers")
@@ -298,6 +301,14 @@ def test_a_small_file_is_answered_soon_whatever_it_holds(
     assert run_command(["run", campaign(tmp_path, HOSTILE[name]), "--dry-run"]) == 2
     assert time.process_time() - began_s < CPU_S_MAX
     assert capsys.readouterr().err.startswith("Error: ")
+
+
+def test_a_value_without_end_is_not_repeated_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = f"{GOOD}thresholds: ['{'lost == 0 in latency ' * 2500}']\n"
+    message = refused(capsys, "run", campaign(tmp_path, text), "--dry-run")
+    assert "c.yaml:4: thresholds[0]: 'lost == 0 in latency lost" in message
+    assert "characters)" in message
+    assert len(message) < 4000
 
 
 def test_a_file_that_is_larger_is_not_read_at_all(tmp_path: Path) -> None:

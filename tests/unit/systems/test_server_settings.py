@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -171,6 +172,16 @@ def test_an_unknown_setting_is_refused_with_the_nearest(tmp_path: Path, monkeypa
     message = complaint(tmp_path, "{name: kafka, settings: {num.io.thread: 8}}")
     assert "settings.num.io.thread: Apache Kafka 4.3.1 has no such setting of its servers" in message
     assert "(did you mean 'num.io.threads'?)" in message
+
+
+def test_thousands_that_there_are_not_are_refused_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To compare each with all that there are took a minute."""
+    known(monkeypatch, ServerSettings(frozenset(f"managedLedgerSetting{number}OfBrokers" for number in range(700))))
+    settings = ", ".join(f"managedLedger{number}: 1" for number in range(2300))
+    began_s = time.process_time()
+    message = complaint(tmp_path, f"{{name: kafka, settings: {{{settings}}}}}")
+    assert time.process_time() - began_s < 8.0
+    assert "settings.managedLedger0: Apache Kafka 4.3.1 has no such setting of its servers (did you mean" in message
 
 
 def test_files_that_are_fetched_later_are_asked_before_servers_start(

@@ -33,7 +33,8 @@ from tidegauge.config.source import (
 )
 from tidegauge.errors import UserError, did_you_mean
 from tidegauge.model.events import Note, left_out_note
-from tidegauge.places import is_file
+from tidegauge.places import is_file, resolve_path
+from tidegauge.regular import read_regular
 from tidegauge.systems.api import System
 from tidegauge.systems.attach import DEFAULT_LABEL as LABEL
 from tidegauge.systems.attach import (
@@ -59,6 +60,8 @@ from tidegauge.systems.registry import unknown_system
 
 _HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.\-]+):(\d{1,5})")
 _PORT_MAX = 65535
+_ADDRESSES_MAX = 50
+"""Each may be waited for, and from any one a client learns the others."""
 SERVERS_KEYS = ("settings", "heap", "direct-memory", "shape")
 """Keys of a system that say something of servers, which nobody here has where they are others'."""
 
@@ -243,6 +246,8 @@ def _address_problem(content: str, key: AddressKey) -> str:
     parts = split_text(content, key)
     if key.alone and len(parts) > 1:
         return "must be one address"
+    if len(parts) > _ADDRESSES_MAX:
+        return f"has {len(parts):,} addresses; a few are enough, at most {_ADDRESSES_MAX}"
     if key.one_scheme and len({part.rpartition("://")[0] for part in parts}) > 1:
         return "must have one scheme for all addresses"
     return next(filter(None, (_problem_of_one_address(part, key) for part in parts)), "")
@@ -506,9 +511,8 @@ def _secret_from_variable(name: str, what: str) -> str:
 def _secret_from_file(path: Path, what: str) -> str:
     """A file's text without the line ends after it, which editors add."""
     try:
-        with path.open("rb") as file:
-            content = file.read(_BYTES_MAX + 1)
-        text = content.decode("utf-8").rstrip("\r\n")
+        # A FIFO, which nobody may ever fill, is not waited for. Links are followed: orchestrators hand out such files.
+        text = read_regular(resolve_path(path), _BYTES_MAX).decode("utf-8").rstrip("\r\n")
     except OSError as error:
         raise UserError(
             f"{what}: the file {path} can't be read: {error.strerror}.", "Check its path and its rights."
@@ -516,7 +520,6 @@ def _secret_from_file(path: Path, what: str) -> str:
     except UnicodeDecodeError:
         # Without the cause: it holds what was read.
         raise UserError(f"{what}: the file {path} is not text in UTF-8.", "Check its path.") from None
-    if not text or len(content) > _BYTES_MAX:
-        why = "is empty" if not text else f"is larger than {_BYTES_MAX} bytes, so it is no secret"
-        raise UserError(f"{what}: the file {path} {why}.", "Check its path.")
+    if not text:
+        raise UserError(f"{what}: the file {path} is empty.", "Check its path.")
     return text

@@ -66,11 +66,9 @@ def parse_published(source: Source, scale: str = "") -> Choice | None:
     claim_names = list(claim_ids(report_named(fields.report)))
     for index, name in enumerate(fields.claims):
         if name not in claim_names:
-            source.complain(
-                (KEY, "claims", index),
-                f"'{fields.report}' has no claim '{name}'{did_you_mean(name, claim_names)}; "
-                f"known: {', '.join(claim_names)}",
-            )
+            near = did_you_mean(name, claim_names)
+            listed = "" if near else f"; known: {', '.join(claim_names)}"
+            source.complain((KEY, "claims", index), f"'{fields.report}' has no claim '{name}'{near}{listed}")
     sentences_of_scale = (
         getattr(fields, scale).get(_DIFFERS, []) if scale in (PublishedScale.ORIGINAL, PublishedScale.BRIEF) else []
     )

@@ -173,6 +173,8 @@ def _read_axis(axis: str, items: object, source: Source) -> list[AxisValue]:
         source.complain(at, "must be a list of values, such as [1, 100, 2000]")
         return []
     own_name = all(isinstance(item, dict) for item in items) and not _is_key(axis)
+    if not own_name and place_value(axis, items[0], source, (*at, 0), at) is None:
+        return []  # Not said again of each value.
     values_or_none = [
         _read_named_value(item, source, (*at, i)) if own_name else _read_plain_value(axis, item, source, (*at, i), at)
         for i, item in enumerate(items)
