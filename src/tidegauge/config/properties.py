@@ -19,9 +19,13 @@ _LETTERS = {control: letter for letter, control in _CONTROLS.items()}
 _KEY_ESCAPED, _VALUE_ESCAPED = re.compile(r"[\\\t\n\r\f =:#!]"), re.compile(r"[\\\t\n\r\f]|\A ")
 
 
+PROPERTIES_MAX = 500
+"""Of one file or block: clients have fewer settings, and each that they don't have is compared with all of these."""
 JAAS = "sasl.jaas.config"
 """The property in which Java's clients have who they are, with the password."""
-_JAAS_OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|([^\s;"']+))""", re.DOTALL)
+_JAAS_OPTION = re.compile(
+    r"""(?<![\w.])([\w.]+)\s*=\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|([^\s;"']+))""", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -53,12 +57,14 @@ def _whole_lines(text: str) -> Iterator[tuple[int, str]]:
     """Lines without comments and blank ones, those that are continued as one."""
     numbered = iter(enumerate(re.split(r"\r\n|\r|\n", text), 1))
     for number, line in numbered:
-        whole = line.lstrip(_BLANK)
-        if not whole or whole[0] in "#!":
+        last_part = line.lstrip(_BLANK)
+        if not last_part or last_part[0] in "#!":
             continue
-        while _ENDS_OPEN.search(whole):
-            whole = whole[:-1] + next(numbered, (0, ""))[1].lstrip(_BLANK)
-        yield number, whole
+        parts = []
+        while _ENDS_OPEN.search(last_part):
+            parts.append(last_part[:-1])
+            last_part = next(numbered, (0, ""))[1].lstrip(_BLANK)
+        yield number, "".join([*parts, last_part])
 
 
 def _unescape(text: str) -> str:

@@ -23,6 +23,8 @@ SET_HERE = "it is set by Tidegauge"
 CONNECTING = "it says how clients connect, and all do so alike: give it under 'attach'"
 _WHOLE_BITS = {"short": 15, "int": 31, "long": 63}
 _LISTED_MAX = 8
+_NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+", re.IGNORECASE)
+"""What Java's properties are called."""
 _OTHER = {PRODUCER: CONSUMER, CONSUMER: PRODUCER}
 
 
@@ -132,6 +134,14 @@ class ClientSettingRules:
         setting = self.by_role[role][name]
         refusing = replace(setting, refused={**setting.refused, value: why})
         return replace(self, by_role={**self.by_role, role: {**self.by_role[role], name: refusing}})
+
+
+def may_be_name(text: str) -> bool:
+    """Whether what stands in the place of a setting's name looks like one, and not like a piece of a secret. Pure.
+
+    Such pieces stand there where the lines of a value, a private key say, are not joined.
+    """
+    return _NAME.fullmatch(text) is not None
 
 
 @cache

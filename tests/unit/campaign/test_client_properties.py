@@ -123,6 +123,12 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, file: Path, line: 
         assert f"{file}:3: {problem}" in caught.value.message
 
 
+def test_a_file_of_more_settings_than_clients_have_is_refused_at_once(file: Path) -> None:
+    file.write_text("\n".join(f"k{number}=1" for number in range(501)))
+    with pytest.raises(UserError, match="more than 500 settings, so it is no such file"):
+        composed(file)
+
+
 def test_a_password_that_is_gone_is_named(file: Path) -> None:
     attach = attach_of(campaign_of_line(composed(file)))
     file.write_text("bootstrap.servers=h1:9093\n")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from tidegauge.config.properties import JavaProperty, parse_properties, write_property
+from tidegauge.config.properties import JavaProperty, jaas_options, parse_properties, write_property
 
 
 @pytest.mark.parametrize(
@@ -43,3 +45,13 @@ def test_lines_go_on_after_a_backslash_and_comments_do_not() -> None:
 @pytest.mark.parametrize("key, value", [("a", "b"), ("a =:#!\\\t", " b\\c\n\r\f =:"), ("", ""), ("é", "€")])
 def test_what_is_written_is_read_again(key: str, value: str) -> None:
     assert list(parse_properties(write_property(key, value))) == [JavaProperty(1, key, value)]
+
+
+def test_long_texts_are_read_soon() -> None:
+    """Of 64 KiB: in far less time than by comparing each part with all before it, which took ten times as long."""
+    began_s = time.process_time()
+    (one,) = parse_properties("a\\\n" * 21_000)
+    assert one.key == "a" * 21_000
+    assert jaas_options("a" * 64_000) == {}
+    assert jaas_options("a.b " * 16_000 + 'password="x"') == {"password": "x"}
+    assert time.process_time() - began_s < 2.0

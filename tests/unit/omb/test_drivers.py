@@ -431,6 +431,9 @@ def test_what_cannot_be_carried_out_is_refused_by_name(
         ("acks=all", "fork.tier=hot", "d.yaml:11: producerConfig.fork.tier is left out"),
         ("fetch.bytes=1000", "acks=1", "d.yaml:17: consumerConfig.acks is left out: consumers of"),
         ("request.timeout.ms=1000", "fork.tier=hot", "d.yaml:9: commonConfig.fork.tier is left out: clients of"),
+        # What a comment's line break left of a value, which is no name of anything.
+        ("acks=all", '"hunter2!";', "d.yaml:11: producerConfig: what stands here is left out: producers of"),
+        ("request.timeout.ms=1000", "MIIEvhunter2QQ==", "d.yaml:9: commonConfig: what stands here is left out"),
     ],
 )
 def test_settings_that_no_client_of_here_has_are_left_out_as_the_client_would_and_noted(
@@ -439,6 +442,7 @@ def test_settings_that_no_client_of_here_has_are_left_out_as_the_client_would_an
     terms = read(tmp_path, KAFKA.replace(old, f"{old}\n  {line}")).terms
     (note,) = [note for note in terms.notes if "is left out: " in note and "have no such setting" in note]
     assert said in note
+    assert "hunter2" not in note
     assert ("did you mean 'linger.ms'?" in note) is line.startswith("lingr")
     assert note.endswith("and ignore it.")
     without = read(tmp_path, KAFKA).terms

@@ -154,6 +154,7 @@ SCENES: dict[str, Scene] = {
     "short-lived": topic("retention.ms=1000"),
     "named clients": common("client.id=x"),
     "a named producer": kafka({"producerConfig": "acks=all\n  linger.ms=0\n  client.id=x"}),
+    "more settings than clients have": kafka({"producerConfig": "\n  ".join(f"k{n}=1" for n in range(501))}),
     "a fork's setting": kafka({"producerConfig": "acks=all\n  linger.ms=0\n  linger.mss=1"}),
     "keys without encryption": common("ssl.truststore.location=/ca.pem\n  ssl.truststore.type=PEM"),
     "keys with encryption": common(
@@ -241,7 +242,8 @@ CLAIMS = [
     Claim("topicConfig: messages that retention", "short-lived", "tiered"),
     Claim("commonConfig: client.id has no effect", "named clients", "a named producer"),
     Claim("{}: client.id has no effect", "a named producer", "Kafka"),
-    Claim("{}: {}.{} is left out: {} of {}", "a fork's setting", "a named producer"),
+    Claim("{}: {}{} is left out: {} of {}", "a fork's setting", "a named producer"),
+    Claim("has more than {} settings", "more settings than clients have", "a fork's setting"),
     Claim("commonConfig: without security.protocol=SSL", "keys without encryption", "keys with encryption"),
     Claim("commonConfig: {}={} is left out, since no zone", "OMB's zone", "a rack"),
     Claim("producerConfig: linger.ms is left out", "acks alone", "linger alone"),

@@ -122,6 +122,9 @@ def test_what_can_not_be_taken_over_is_named_with_its_line(text: str, problem: s
         ("group.protocl=consumer", "1 group.protocl is left out: no client of kafka-clients"),
         ("lingr.ms=5", "1 lingr.ms is left out: no client of kafka-clients"),
         ("basic.auth.user.info=u:hunter2", "1 basic.auth.user.info is left out: no client of"),
+        # Pieces of a value whose lines are not joined, as after a comment.
+        ('# sasl.jaas.config=X \\\n"hunter2!";', "2 what stands here is left out: no client of"),
+        ("MIIEvhunter2QQ==", "1 what stands here is left out: no client of"),
     ],
 )
 def test_what_has_no_effect_is_noted(text: str, note: str) -> None:

@@ -6,10 +6,11 @@ A password stays in it: what a run keeps says where it is.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 
 from tidegauge.campaign.read.attach import CLIENT_PROPERTIES
-from tidegauge.config.properties import parse_properties
+from tidegauge.config.properties import PROPERTIES_MAX, parse_properties
 from tidegauge.config.source import KeyPath, Origin, Problem, Source, read_text
 from tidegauge.errors import UserError
 from tidegauge.model.events import Note
@@ -39,7 +40,10 @@ def read_client_properties(
     """
     path = path.absolute()
     text = read_text(path, "client properties", "Kafka's own tools take such a file as --command-config")
-    terms = system.client_properties(list(parse_properties(text)), str(path))
+    given = list(islice(parse_properties(text), PROPERTIES_MAX + 1))
+    if len(given) > PROPERTIES_MAX:
+        raise UserError(f"{path}: more than {PROPERTIES_MAX} settings, so it is no such file.", "Check the path.")
+    terms = system.client_properties(given, str(path))
     if terms is None or system.attach_rules is None:
         raise UserError(
             f"--{CLIENT_PROPERTIES} {path}: the tools of {system.title} have no such files.",

@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Annotated
 
 from pydantic import Field
 
-from tidegauge.config.properties import parse_properties, write_property
+from tidegauge.config.properties import PROPERTIES_MAX, parse_properties, write_property
 from tidegauge.config.source import Source, validate
 from tidegauge.durability import NODES_FOR_REPLICATION, is_majority, level_of
-from tidegauge.errors import did_you_mean
+from tidegauge.errors import did_you_mean, nearest_names
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import ClientSettings, Compression
 from tidegauge.systems import client_settings
 from tidegauge.systems.attach import TlsChoice, holds_secret, names_secret
-from tidegauge.systems.client_settings import ClientSettingRules, read_client_settings
+from tidegauge.systems.client_settings import ClientSettingRules, may_be_name, read_client_settings
 from tidegauge.systems.kafka.clients import FILE, NO_ACKNOWLEDGEMENT
 from tidegauge.systems.kafka.level import FLUSH_SCHEDULER, MIN_IN_SYNC, REPLICAS_FOR_MAJORITY
 from tidegauge.systems.omb import AUTH_ADVICE, IN_FLIGHT_MESSAGES_MAX, DriverFields, DriverTerms, OmbDriver
@@ -102,7 +103,11 @@ class _Reader:
         """A block of Java properties; each gets its own line in the source."""
         properties: dict[str, str] = {}
         before = self.source.line_of((name,))
-        for one in parse_properties(str(self.source.data.get(name) or "")):
+        given = list(islice(parse_properties(str(self.source.data.get(name) or "")), PROPERTIES_MAX + 1))
+        if len(given) > PROPERTIES_MAX:
+            self.source.complain((name,), f"has more than {PROPERTIES_MAX} settings, which is more than clients have")
+            return {}
+        for one in given:
             self.source.lines.setdefault((name, one.key), before + one.line)
             if one.key in properties:
                 self.refuse(name, one.key, "is given twice; keep one")
@@ -301,10 +306,13 @@ class _Reader:
     def leave_out(self, block: str, key: str, whose: str, names: Sequence[str]) -> None:
         """Notes a setting that the client does not have: it would say so in its log and go on, and so is it here."""
         self.left_out.add((block, key))
+        nearest = nearest_names(key, names, 1)
+        is_known = any(key in settings_of_role for settings_of_role in _rules().by_role.values())
+        shown = f".{key}" if nearest or is_known or may_be_name(key) else ": what stands here"
         self.notes.append(
-            f"{self.source.where((block, key))}: {block}.{key} is left out: {whose} of "
+            f"{self.source.where((block, key))}: {block}{shown} is left out: {whose} of "
             f"{read_client_settings(FILE)[1]['library']}, which Tidegauge has, have no such setting"
-            f"{did_you_mean(key, list(names))}, and ignore it."
+            f"{did_you_mean(key, nearest)}, and ignore it."
         )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tidegauge.config.properties import JAAS, JavaProperty, jaas_options
 from tidegauge.errors import did_you_mean, nearest_names
 from tidegauge.systems.attach import ClientProperties
-from tidegauge.systems.client_settings import CONSUMER, PRODUCER, read_client_settings
+from tidegauge.systems.client_settings import CONSUMER, PRODUCER, may_be_name, read_client_settings
 from tidegauge.systems.kafka.clients import FILE
 
 _SERVERS, _PROTOCOL, _MECHANISM = "bootstrap.servers", "security.protocol", "sasl.mechanism"
@@ -135,11 +135,14 @@ class _Translator:
             unknown = f"no client of {content['library']} has such a setting"
             of_connection = (_SERVERS, _PROTOCOL, *_SASL, *_TLS)
             names = sorted({*of_connection, *(name for settings in rules.by_role.values() for name in settings)})
-            if set(nearest_names(key, names, 1)) & set(of_connection):
+            nearest = nearest_names(key, names, 1)
+            problem = f"{unknown}{did_you_mean(key, nearest)}"
+            if set(nearest) & set(of_connection):
                 # Without it the connection would be another: unencrypted, say, or without a password.
-                self.refuse(key, f"{unknown}{did_you_mean(key, names)}")
+                self.refuse(key, problem)
             else:
-                self.note(key, f"is left out: {unknown}{did_you_mean(key, names)}")
+                shown = key if nearest or may_be_name(key) else "what stands here"
+                self.terms.notes.append((replace(self.given[key], key=shown), f"is left out: {problem}"))
 
 
 def translate_client_properties(properties: Sequence[JavaProperty], place: str) -> ClientProperties:
