@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 from tidegauge import __version__
+from tidegauge.cli.output import command_line
 from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.store import write_crash_report
 
@@ -22,7 +23,7 @@ from tidegauge.store import write_crash_report
 def error_of_crash(error: Exception, run_path: Path | None = None) -> TidegaugeError:
     """The error to show for an unexpected exception; its trace is kept in the run's directory or a temporary file."""
     trace = "".join(traceback.format_exception(error))
-    head = f"tidegauge {__version__}, Python {platform.python_version()}, {platform.platform()}\n{sys.argv}\n\n"
+    head = f"tidegauge {__version__}, Python {platform.python_version()}, {platform.platform()}\n{command_line()}\n\n"
     crash_error = TidegaugeError(
         f"Tidegauge itself failed ({type(error).__name__}: {error}).",
         "This is a defect, not your mistake: please report it with the file below.",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 
 import typer
@@ -14,12 +12,10 @@ from tidegauge.campaign.read.one_line import CommandLine, Composed, compose_line
 from tidegauge.campaign.run.asking import AskedCluster
 from tidegauge.cli.asking import cluster_book
 from tidegauge.cli.options import RunOptions
-from tidegauge.cli.output import EXIT_GOOD, Output
+from tidegauge.cli.output import EXIT_GOOD, NAME, Output, command_line
 from tidegauge.cli.planning import check_directory, run_parsed
-from tidegauge.errors import RunFailedError, UserError
+from tidegauge.errors import AccessRefusedError, RunFailedError, UserError
 from tidegauge.numbers import plural
-
-PROGRAM = "tidegauge"
 
 
 def run_line(line: CommandLine, options: RunOptions, out: Output, *, print_campaign: bool) -> int:
@@ -30,7 +26,7 @@ def run_line(line: CommandLine, options: RunOptions, out: Output, *, print_campa
     options.files.check()
     check_directory("--runs-dir", options.runs_directory)
     composed = compose_line(line)
-    where = Path(f"{PROGRAM} {line.verb}")
+    where = Path(f"{NAME} {line.verb}")
     campaign = composed.campaign(where, composed.text())
     if composed.is_attached and composed.needs_partitions:
         sentence = _take_partitions(composed, campaign, line.file)
@@ -38,7 +34,7 @@ def run_line(line: CommandLine, options: RunOptions, out: Output, *, print_campa
             typer.echo(sentence, err=True)  # Standard output may be a file.
         else:
             out.say(sentence)
-    text = composed.text(shlex.join([PROGRAM, *(word for word in sys.argv[1:] if word != "--print-campaign")]))
+    text = composed.text(command_line("--print-campaign"))
     if print_campaign:
         typer.echo(text, nl=False)
         return EXIT_GOOD
@@ -55,9 +51,19 @@ def _ask_cluster(composed: Composed, campaign: Campaign, file: Path | None) -> A
         raise UserError(f"{label} is no cluster that could be asked.")
     try:
         return cluster_book().ask(composed.system, choice.attach, label)
+    except AccessRefusedError as error:
+        raise AccessRefusedError(error.message, error.hint or _hint_on_access(composed, file)) from error
     except RunFailedError as error:
         says = f"Check what {file} says of it." if file else "Check the address, and that it is up."
         raise RunFailedError(error.message, error.hint or says) from error
+
+
+def _hint_on_access(composed: Composed, file: Path | None) -> str:
+    if file:
+        return f"Check what {file} says of encryption, and of who the client is."
+    of_tools = "--client-properties FILE (that of the system's own tools), or "
+    options = f"{of_tools if composed.system.client_properties((), '') is not None else ''}--attach FILE"
+    return f"Say in a file how clients get in: {options}."
 
 
 def _take_partitions(composed: Composed, campaign: Campaign, file: Path | None) -> str:

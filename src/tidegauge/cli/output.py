@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidegauge.errors import TidegaugeError, printable_json, printable_lines
+from tidegauge.errors import (
+    TidegaugeError,
+    printable,
+    printable_json,
+    printable_lines,
+    without_passwords,
+    without_user,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -24,6 +32,12 @@ EXIT_GOOD, EXIT_FAILED, EXIT_INVALID, EXIT_THRESHOLD, EXIT_REFUTED, EXIT_INTERRU
 
 NAME = "tidegauge"
 WIDTH_WITHOUT_TERMINAL = 100
+
+
+def command_line(*left_out: str) -> str:
+    """The command as it was given, in one line that may be kept: without passwords, and users of addresses."""
+    words = [without_passwords(without_user(word)) for word in sys.argv[1:] if word not in left_out]
+    return printable(" ".join(shlex.join([NAME, *words]).splitlines()))
 
 
 class Output:

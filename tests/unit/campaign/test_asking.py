@@ -17,7 +17,7 @@ from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.run.asking import AskedCluster, AskingTools, ClusterBook, expected_level_words, level_to_expect
 from tidegauge.cli import asking, one_line, planning
 from tidegauge.cli.main import run_command
-from tidegauge.errors import RunFailedError, UserError
+from tidegauge.errors import AccessRefusedError, RunFailedError, UserError
 from tidegauge.model.server import Setting
 from tidegauge.systems.attach import AttachChoice
 from tidegauge.systems.registry import all_systems, system_named
@@ -230,6 +230,24 @@ def test_a_cluster_that_can_not_be_asked_ends_it(
     assert said.count("No Kafka broker reachable at h1:9092") == 1
     assert "Check the address, and that it is up." in said
     assert "--attach" not in said
+
+
+def test_who_is_kept_out_is_told_where_to_say_how_clients_get_in(
+    tmp_path: Path, worker: Worker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("linger.ms=1\n")
+    line = ["bench", "kafka", "h1:9092", "--runs-dir", str(tmp_path / "runs")]
+    for more, hint in (
+        ([], "--client-properties FILE (that of the system's own tools), or --attach FILE."),
+        (["--client-properties", str(file)], f"Check what {file} says of encryption, and of who the client is."),
+    ):
+        worker.settings = AccessRefusedError("Kafka at h1:9092 wants TLS")
+        assert run_command([*line, *more]) == 1
+        said = capsys.readouterr().err
+        assert "Kafka at h1:9092 wants TLS" in said
+        assert hint in said
+    assert not (tmp_path / "runs").exists()
 
 
 def test_brokers_that_differ_say_no_number_of_partitions() -> None:

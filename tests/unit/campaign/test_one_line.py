@@ -87,6 +87,8 @@ def test_what_is_no_address_stays_so_that_it_is_refused() -> None:
     assert rules is not None
     assert addresses_of("", rules) == {"bootstrap-servers": ""}
     assert "the address: must be text" in complaint(replace(KAFKA, address=" , "))
+    many = ",".join(f"h{number}:1" for number in range(51))
+    assert "the address: has 51 addresses; a few are enough, at most 50" in complaint(replace(KAFKA, address=many))
     assert "the address: 'h1:99999': must have a host and a port" in complaint(replace(KAFKA, address="h1:99999"))
 
 
@@ -94,6 +96,36 @@ def test_a_password_in_an_address_is_not_repeated() -> None:
     said = complaint(replace(KAFKA, address="me:secret@h1:9092"))
     assert "the address: must hold no user and no password" in said
     assert "secret" not in said
+
+
+AB_LINE = replace(KAFKA, verb=AB, rate="5")
+
+
+@pytest.mark.parametrize(
+    ("line", "settings", "problem"),
+    [
+        (replace(KAFKA, target="me:hunter2@h1:9092", address=None), (), "the address: which system is it?"),
+        (
+            replace(KAFKA, target="amqp://me:hunter2@h1", address="h2"),
+            (),
+            "amqp://(hidden)@h1 and the address after it",
+        ),
+        (
+            KAFKA,
+            ('producer.sasl.jaas.config=X username="u" password="hunter2";',),
+            "producer.sasl.jaas.config=(hidden)",
+        ),
+        (KAFKA, ("password=hunter2",), "--set password=(hidden): there is no 'password' to set"),
+        (KAFKA, ("auth={method: plain, user: u, password: hunter2}",), "--set auth=(hidden)"),
+        (replace(AB_LINE, vary=("producer.ssl.key.password=hunter2,x",)), (), "-L producer.ssl.key.password=(hidden)"),
+        (replace(AB_LINE, vary=("producer.ssl.key.password=hunter2",)), (), "=(hidden): 1 variant, and 2 to 20 can be"),
+        (replace(AB_LINE, vary=("address=h1,me:hunter2@h2:9092",)), (), "-L address=(hidden): must hold no user"),
+    ],
+)
+def test_no_password_of_a_line_is_repeated(line: CommandLine, settings: tuple[str, ...], problem: str) -> None:
+    said = complaint(line, *settings)
+    assert problem in said
+    assert "hunter2" not in said
 
 
 def test_settings_go_where_campaigns_have_them() -> None:

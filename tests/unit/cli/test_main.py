@@ -14,12 +14,14 @@ from xml.etree import ElementTree
 
 import pytest
 from reasons import reasons_of
+from ruamel.yaml import YAML
 from run_samples import result, second, totals
 
 import tidegauge
 from tidegauge import store
 from tidegauge.campaign.plan.plan import Plan
 from tidegauge.cli import running
+from tidegauge.cli.ending import error_of_crash
 from tidegauge.cli.main import run_command
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.procedure import experiments
@@ -451,3 +453,20 @@ def test_quick_measures_clusters_that_run_already(tmp_path: Path, monkeypatch: p
     ((campaign, overrides, *_),) = asked
     assert campaign.name == "quick.yaml"
     assert overrides == {"attach": str(tmp_path / "clusters.yaml"), "durability": 4}
+
+
+def test_the_line_that_a_campaign_keeps_is_one_line_without_passwords(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["ab", "kafka", "-L", "version=3.9.2,4.3.1", "--rate", "5", "--print-campaign"]
+    arguments += ["--prometheus-push", "http://me:hunter2@gateway:9091", "--runs-dir", f"{tmp_path}/a\nb\u2028c\udcff"]
+    monkeypatch.setattr(sys, "argv", ["/opt/bin/tidegauge", *arguments])
+    assert run_command(arguments) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("# tidegauge ab kafka -L version=3.9.2,4.3.1 --rate 5 --prometheus-push")
+    assert "http://(hidden)@gateway:9091" in printed.splitlines()[0]
+    assert "hunter2" not in printed
+    assert YAML(typ="safe").load(printed)["name"] == "ab-kafka"
+    crash = error_of_crash(ZeroDivisionError("x"), tmp_path)
+    assert crash.log_path is not None
+    assert "hunter2" not in crash.log_path.read_text()

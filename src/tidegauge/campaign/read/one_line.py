@@ -29,7 +29,7 @@ from tidegauge.campaign.read.parse import AS_FOUND_WORD, parse_campaign
 from tidegauge.campaign.read.sweep import SYSTEM_KEYS, SYSTEM_MAPPINGS
 from tidegauge.config.source import KeyPath, Source, key_called_elsewhere, keys_of, raise_problems
 from tidegauge.config.workload import WorkloadFields
-from tidegauge.errors import UserError, did_you_mean, nearest_names
+from tidegauge.errors import UserError, did_you_mean, nearest_names, without_user
 from tidegauge.experiments import latency, peak
 from tidegauge.experiments.procedure import TrialOptions
 from tidegauge.fairness import Case
@@ -38,7 +38,15 @@ from tidegauge.model.level import AS_FOUND
 from tidegauge.numbers import plural
 from tidegauge.plain import grouped
 from tidegauge.systems.api import System
-from tidegauge.systems.attach import DEFAULT_LABEL, AddressKey, AttachRules, join_addresses, split_text
+from tidegauge.systems.attach import (
+    DEFAULT_LABEL,
+    AddressKey,
+    AttachRules,
+    holds_secret,
+    join_addresses,
+    names_secret,
+    split_text,
+)
 from tidegauge.systems.registry import all_systems, unknown_system
 
 BENCH, AB = "bench", "ab"
@@ -58,6 +66,8 @@ _THE_ADDRESS = "the address"
 _HOST = re.compile(r"(?P<host>\[[^\]]*\]|[^:/\[\]]+)(?P<port>:\d+)?(?P<path>/.*)?")
 _VALUE_NAME = re.compile(r"[^A-Za-z0-9 ._:/%=+-]+")
 _NAME_CHARS_MAX = 40
+_LOGIN = re.compile(r"[^\s,]:[^\s,]*@")
+"""Who logs in at an address, and his password."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +184,7 @@ def compose_line(line: CommandLine) -> Composed:
         key, value = _split_setting(text, SET)
         if key in composed.data and key in _CAMPAIGN_KEYS:
             raise UserError(f"{SET} {text}: {composed.options[key,]} says the same.", "Keep one of the two.")
-        _put_setting(composed, key, _parse_scalar(value), f"{SET} {text}")
+        _put_setting(composed, key, _parse_scalar(value), _shown_option(SET, text))
     if line.verb == AB:
         composed.data["variants"] = _variants_of(line, composed)
     return composed
@@ -221,7 +231,8 @@ def _read_target(line: CommandLine) -> tuple[System, dict[str, Any], dict[KeyPat
     name, version = "", ""
     if separator:
         if address is not None:
-            raise UserError(f"{line.target} and {address}: one address is enough.", "Several go into one, with commas.")
+            words = f"{without_user(line.target)} and the address after it: one address is enough."
+            raise UserError(words, "Several go into one, with commas.")
         system, address = _system_of_scheme(scheme, line)
     else:
         name, at, version = line.target.partition("@")
@@ -271,8 +282,10 @@ def _system_of_name(name: str, line: CommandLine) -> System:
     if name in systems:
         return systems[name]
     hint = f"Such as: tidegauge {line.verb} kafka localhost:9092"
-    if _HOST.fullmatch(name.partition(",")[0]) and ":" in name:
-        raise UserError(f"'{name}': which system is it? Its name comes first.", hint)
+    if ":" in name:
+        # Not as it was given: before an '@' it is somebody's name and password.
+        shown = f"'{name}'" if name == line.target else "the address"
+        raise UserError(f"{shown}: which system is it? Its name comes first.", hint)
     raise UserError(f"{unknown_system(name, sorted(systems))}.", hint)
 
 
@@ -386,6 +399,13 @@ def _split_setting(text: str, option: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
+def _shown_option(option: str, text: str) -> str:
+    """The option as messages name it: without a value that may be a secret."""
+    key, separator, value = text.partition("=")
+    hidden = bool(separator) and (names_secret(key) or holds_secret(value) or _LOGIN.search(value) is not None)
+    return f"{option} {key}=(hidden)" if hidden else f"{option} {text}"
+
+
 def _parse_scalar(text: str) -> object:
     """The value that a text has in YAML, if it is one value; else the text."""
     try:
@@ -472,35 +492,37 @@ def _variants_of(line: CommandLine, composed: Composed) -> list[dict[str, Any]]:
     for text in line.vary:
         key, values = _split_setting(text, VARY)
         if key in axes:
-            raise UserError(f"{VARY} {text}: '{key}' is varied already.", f"Give all its values at once: {key}=A,B")
-        axes[key] = _values_of_axis(key, values, composed, text)
+            words = f"{_shown_option(VARY, text)}: '{key}' is varied already."
+            raise UserError(words, f"Give all its values at once: {key}=A,B")
+        axes[key] = _values_of_axis(key, values, composed, _shown_option(VARY, text))
     combinations = list(itertools.product(*axes.values()))
     if not 2 <= len(combinations) <= VARIANTS_MAX:
+        options = " ".join(_shown_option(VARY, text) for text in line.vary)
         raise UserError(
-            f"{' '.join(f'{VARY} {text}' for text in line.vary)}: {plural(len(combinations), 'variant')}, and 2 to "
-            f"{VARIANTS_MAX} can be compared.",
+            f"{options}: {plural(len(combinations), 'variant')}, and 2 to {VARIANTS_MAX} can be compared.",
             "Give a key several values: -L producer.linger.ms=0,20",
         )
     variants = []
     for index, combination in enumerate(combinations):
         variant: dict[str, Any] = {"name": _name_of_variant(dict(zip(axes, combination, strict=True)))}
         for key, value, text in zip(axes, combination, line.vary, strict=True):
-            for at, part in _variant_keys(composed, key, value, f"{VARY} {text}"):
+            option = _shown_option(VARY, text)
+            for at, part in _variant_keys(composed, key, value, option):
                 holder: dict[str, Any] = variant if len(at) == 1 else variant.setdefault(at[0], {})
                 holder[at[-1]] = part
-                composed.options["variants", index, *at] = f"{VARY} {text}"
+                composed.options["variants", index, *at] = option
         variants.append(variant)
     return variants
 
 
-def _values_of_axis(key: str, text: str, composed: Composed, shown: str) -> list[str]:
+def _values_of_axis(key: str, text: str, composed: Composed, option: str) -> list[str]:
     values = [value.strip() for value in text.split(",")]
     if key == ADDRESS and not composed.is_attached:
-        raise UserError(f"{VARY} {shown}: servers are started here, and have no address to vary.")
+        raise UserError(f"{option}: servers are started here, and have no address to vary.")
     if not all(values):
-        raise UserError(f"{VARY} {shown}: a value is empty.", "Such as: -L producer.linger.ms=0,20")
+        raise UserError(f"{option}: a value is empty.", "Such as: -L producer.linger.ms=0,20")
     if len(set(values)) < len(values):
-        raise UserError(f"{VARY} {shown}: a value is given twice.", "For repeated trials use --repeat.")
+        raise UserError(f"{option}: a value is given twice.", "For repeated trials use --repeat.")
     return values
 
 

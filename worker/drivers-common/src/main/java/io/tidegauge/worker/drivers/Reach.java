@@ -172,8 +172,7 @@ public final class Reach {
   }
 
   private AccessException wantsTls(Address address, IOException cause) {
-    return new AccessException(
-        system + " at " + address + " wants TLS: set tls.enabled to true", cause);
+    return new AccessException(system + " at " + address + " wants TLS", cause);
   }
 
   private void greetInTls(Socket plain, Address address) throws IOException, AccessException {

@@ -62,7 +62,7 @@ public final class TlsFailure {
   /** What a server says before it closes the connection (RFC 8446, section 6). */
   private static String alert(String alert) {
     if (alert.contains("certificate_required")) {
-      return "the server wants a client certificate: give tls.certificate.path and tls.key.path";
+      return "the server wants a client certificate";
     }
     if (alert.contains("certificate_expired")) {
       return "the server says that the client certificate has expired";

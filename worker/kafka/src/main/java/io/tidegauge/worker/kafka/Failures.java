@@ -75,7 +75,7 @@ final class Failures extends ClientFailures {
     }
     if (cause instanceof UnsupportedSaslMechanismException
         || cause instanceof IllegalSaslStateException) {
-      return new Refusal("the broker does not take this auth.method" + said, false);
+      return new Refusal("the broker does not take this SASL mechanism" + said, false);
     }
     // The broker does not say which of the two it was.
     return cause instanceof AuthenticationException

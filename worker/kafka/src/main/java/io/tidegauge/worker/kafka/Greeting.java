@@ -36,7 +36,7 @@ record Greeting(boolean authenticates) implements Reach.Greeting {
       ask(METADATA, (short) 1, NO_TOPICS, answers, out);
     } catch (EOFException e) {
       throw new AccessException(
-          "Kafka hangs up on a client without credentials: this listener wants auth.method", e);
+          "Kafka hangs up on a client without credentials: this listener wants SASL", e);
     }
   }
 
