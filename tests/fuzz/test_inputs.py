@@ -18,6 +18,7 @@ import pytest
 from mutating import ODD_VALUES, mutated_bytes, mutated_text
 
 from tidegauge.campaign.plan.plan import plan_campaign
+from tidegauge.campaign.read.one_line import BENCH, CommandLine, compose_line
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
@@ -58,6 +59,18 @@ systems:
       auth: {method: token, token: {env: T}}
   - name: rabbitmq
     attach: {uris: "amqp://h1:5672", management-url: "http://h1:15672", stream-uris: "rabbitmq-stream://h1:5552"}
+"""
+PROPERTIES = """\
+bootstrap.servers=h1:9093
+security.protocol=SASL_SSL
+sasl.mechanism=SCRAM-SHA-512
+sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required \\
+  username="u" password="hunter2";
+ssl.truststore.type=PEM
+ssl.truststore.location=../ca.pem
+linger.ms=20
+fetch.min.bytes=9
+request.timeout.ms=1000
 """
 FLEETS = (
     """\
@@ -125,6 +138,20 @@ def take_attach(dice: random.Random, place: Path) -> None:
     path = write(dice, place / "clusters.yaml", CLUSTERS)
     base = dice.choice(CAMPAIGNS)
     plan_campaign(parse_campaign(base, {"attach": str(path)}, sorted(all_systems())))
+
+
+def take_properties(dice: random.Random, place: Path) -> None:
+    """The file of Kafka's own tools, whose password must be in no message, and in nothing that a run would keep."""
+    path = write(dice, place / "client.properties", PROPERTIES)
+    try:
+        line = CommandLine(BENCH, "kafka", dice.choice((None, "h1")), rate="5", partitions=1, client_properties=path)
+        composed = compose_line(line)
+        campaign = composed.campaign(place / "line", composed.text())
+    except UserError as error:
+        assert "hunter2" not in f"{error.message} {error.hint}"
+        raise
+    plan_campaign(campaign)
+    assert "hunter2" not in f"{composed.text()} {campaign.notes}"
 
 
 def take_fleet(dice: random.Random, place: Path) -> None:
@@ -207,6 +234,7 @@ KINDS: dict[str, Callable[[random.Random, Path], None]] = {
     "campaign": take_campaign,
     "omb": take_omb,
     "attach": take_attach,
+    "properties": take_properties,
     "fleet": take_fleet,
     "options": take_options,
 }
