@@ -54,6 +54,14 @@ class _Known:
 
 
 @dataclass
+class _WaitedFor:
+    """What was counted of processes that have ended: the one that waited for them has it among its own."""
+
+    cpu_ticks: int = 0
+    moved: tuple[int, int] = (0, 0)
+
+
+@dataclass
 class _ProgramSum:
     """What processes of one name and cgroup used."""
 
@@ -113,7 +121,7 @@ class ProgramWatch:
         self._looks += 1
         self._unreadable = False
         now = set(self._proc.pids())
-        waited_for = self._pop_ended_ticks(now)
+        waited_for = self._pop_ended(now)
         ours = {*of_trial, *control}
         ticks_of = dict.fromkeys(("kernel", "trial", "control"), 0)
         sums: defaultdict[tuple[str, str], _ProgramSum] = defaultdict(_ProgramSum)
@@ -138,13 +146,13 @@ class ProgramWatch:
                 program_sum.moved += [moved] if moved is not None else []
         return self._make_accounts(ticks_of, sums) if self._looks > 1 else None
 
-    def _pop_ended_ticks(self, now: Collection[int]) -> defaultdict[int, int]:
-        """What was counted of processes that have ended, by the ancestor that lives: it has their time once waited for.
+    def _pop_ended(self, now: Collection[int]) -> defaultdict[int, _WaitedFor]:
+        """What was counted of processes that have ended, by the ancestor that lives, which waits for them.
 
         Whole trees end at once, as when a script ends that ran a build.
         """
         gone = {pid: self._known.pop(pid) for pid in self._known.keys() - set(now)}
-        waited_for: defaultdict[int, int] = defaultdict(int)
+        waited_for: defaultdict[int, _WaitedFor] = defaultdict(_WaitedFor)
         for process in gone.values():
             self._cgroups.pop(process.stat.identity, None)
             self._names.pop(process.stat.identity, None)
@@ -152,10 +160,12 @@ class ProgramWatch:
             while ancestor in gone and ancestor not in passed:
                 passed.add(ancestor)
                 ancestor = gone[ancestor].stat.parent
-            waited_for[ancestor] += process.stat.cpu_ticks
+            (read, written), (read_more, written_more) = waited_for[ancestor].moved, process.moved or (0, 0)
+            waited_for[ancestor].moved = read + read_more, written + written_more
+            waited_for[ancestor].cpu_ticks += process.stat.cpu_ticks
         return waited_for
 
-    def _use_of_process(self, pid: int, waited_for: int, of_trial: bool) -> tuple[int, tuple[int, int] | None]:
+    def _use_of_process(self, pid: int, waited_for: _WaitedFor, of_trial: bool) -> tuple[int, tuple[int, int] | None]:
         """CPU of a process since it was looked at last, and bytes that it moved; what it waited for was counted."""
         stat = self._proc.stat(pid)
         before = self._known.pop(pid, None)
@@ -163,17 +173,20 @@ class ProgramWatch:
             return 0, None
         if before is not None and before.stat.identity != stat.identity:
             before = None
-        ticks = stat.cpu_ticks - (before.stat.cpu_ticks + waited_for if before is not None else 0)
+        ticks = stat.cpu_ticks - (before.stat.cpu_ticks + waited_for.cpu_ticks if before is not None else 0)
         ticks = max(0, ticks)
         # Whoever moves bytes uses CPU, and asking costs.
         asked = not of_trial and not stat.of_kernel and (ticks > 0 or before is None)
-        moved = self._proc.moved(pid) if asked else before.moved if before is not None else None
+        counted = None
+        if before is not None and before.moved is not None:
+            counted = before.moved[0] + waited_for.moved[0], before.moved[1] + waited_for.moved[1]
+        moved = self._proc.moved(pid) if asked else counted
         self._known[pid] = _Known(stat, ticks == 0 and before is not None and not of_trial, moved)
         self._unreadable |= asked and moved is None
         if not asked or moved is None:
             return ticks, None
-        moved_before = before.moved if before is not None and before.moved is not None else (0, 0)
-        return ticks, (max(0, moved[0] - moved_before[0]), max(0, moved[1] - moved_before[1]))
+        read, written = counted or (0, 0)
+        return ticks, (max(0, moved[0] - read), max(0, moved[1] - written))
 
     def _name_of(self, stat: Stat) -> str:
         """The program's name, looked up once unless it becomes another program."""

@@ -126,6 +126,26 @@ def test_a_short_process_counts_once_for_whoever_waited_for_it(machine: Machine)
     assert look(watch).others_cpu_s == 0.0
 
 
+@pytest.mark.parametrize("late_s", [0.0, 0.3])
+def test_what_a_short_process_wrote_counts_once_too(machine: Machine, late_s: float) -> None:
+    """The kernel gives its bytes to whoever waited for it, as it does with its time."""
+    machine.run(20, "sh", 0)
+    watch = machine.watch()
+    watch.take_accounts({SERVER})
+    machine.run(40, "dd", 0, parent=20)
+    machine.spend(40, 0.6)
+    machine.moved[40] = (0, 10**9)
+    assert look(watch).others_written_bytes == 10**9
+    del machine.stats[40]
+    machine.spend(20, 0.6 + late_s)
+    machine.moved[20] = (0, 10**9 + (10**8 if late_s else 0))
+    assert look(watch).others_written_bytes == (10**8 if late_s else 0)
+    # Whatever it does from now on is its own.
+    machine.spend(20, 0.1)
+    machine.moved[20] = (0, machine.moved[20][1] + 10**7)  # type: ignore[index]
+    assert sum(look(watch).others_written_bytes or 0 for _ in range(IDLE_LOOKS)) == 10**7
+
+
 def test_a_whole_tree_that_ends_at_once_counts_once(machine: Machine) -> None:
     machine.run(20, "script", 0)
     machine.run(40, "build", 0, parent=20)
