@@ -104,6 +104,12 @@ def _find_driver(source: Source) -> OmbDriver | None:
 
 def _nearest_class(class_name: str, class_names: list[str]) -> str:
     """A suggestion by the last package alone: what all drivers' names share makes each look like the others."""
+    parts = class_name.lower().split(".")
+    for system in registry.all_systems().values():
+        if set(parts) & set(system.spoken_by):
+            return (
+                f" is OMB's driver for a product that speaks {system.title}'s protocol: write the class of that driver"
+            )
     packages = {_last_package(name): name for name in class_names}
     close = get_close_matches(_last_package(class_name), list(packages), n=1, cutoff=_CLOSE)
     return (

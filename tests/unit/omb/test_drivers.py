@@ -371,6 +371,12 @@ def test_rabbitmqs_queues_on_a_node_of_our_own(tmp_path: Path, queue: str, persi
         (KAFKA, "replicationFactor", "replicationFaktor", ["3: replicationFaktor: unknown key", "did you mean"]),
         (KAFKA, "kafka.KafkaBench", "kafka.KafkaBenhc", ["2: driverClass", "did you mean"]),
         (KAFKA, "kafka.KafkaBench", "nats.NatsBench", ["2: driverClass", "a system that is not known here; known: "]),
+        (
+            KAFKA,
+            "kafka.KafkaBench",
+            "redpanda.tx.RedpandaTxBench",
+            ["a product that speaks Apache Kafka's protocol: write"],
+        ),
         (PULSAR, "ioThreads", "ioThread", ["6: client.ioThread: unknown key"]),
         (
             PULSAR,

@@ -142,6 +142,7 @@ SCENES: dict[str, Scene] = {
     # Of drivers.
     "Kafka": kafka(),
     "a driver that is nearly known": said_of(DRIVER.replace("kafka.Kafka", "kafak.Kafka")),
+    "another's protocol": said_of(DRIVER.replace("kafka.Kafka", "redpanda.Redpanda")),
     "a driver that nobody knows": said_of(DRIVER.replace("kafka.Kafka", "redis.Redis")),
     "two of three in sync": topic("min.insync.replicas=2"),
     "two of five in sync": topic("min.insync.replicas=2", 5),
@@ -188,6 +189,7 @@ SCENES: dict[str, Scene] = {
 CLAIMS = [
     # omb/files.py
     Claim(" (did you mean '{}'?)", "a driver that is nearly known", "a driver that nobody knows"),
+    Claim(" is OMB's driver for a product that speaks {}'s", "another's protocol", "a driver that nobody knows"),
     Claim(" is OMB's driver for a system that", "a driver that nobody knows", "a driver that is nearly known"),
     Claim("Nobody reads: nothing is known", "nobody reads", "files"),
     Claim("payloadFile has no effect", "random bodies, and a file", "a file of payloads"),
