@@ -12,6 +12,7 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -36,6 +37,7 @@ _DEPTH_MAX = 32
 _NODES_MAX = 5_000
 _INTEGER_MAX = 1 << 127
 _PROBLEMS_MAX = 50
+_FILES_KEPT_MAX = 64
 _DIRECTIONS = "\u202a-\u202e\u2066-\u2069"
 _UNFIT = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f{_DIRECTIONS}\ud800-\udfff]")
 """What no text of a file may have: a terminal obeys it, no file name can have it, or it is half of a character."""
@@ -230,8 +232,11 @@ def _too_much(depth: int) -> str:
     return f"it holds more than {_NODES_MAX:,} keys and values"
 
 
+@lru_cache(_FILES_KEPT_MAX)
 def _compose_root(path: Path, text: str) -> Node | None:
-    """The file's nodes; None of an empty file. Raises `UserError`.
+    """The file's nodes, which nobody changes; None of an empty file. Raises `UserError`.
+
+    They are kept: a campaign is read once for each of its scales, and most of reading it is this.
 
     What a message quotes is left out: a password that begins with '*' or '!' is an alias or a tag to YAML.
     """
