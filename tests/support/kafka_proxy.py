@@ -13,7 +13,7 @@ import struct
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
-from proxies import PassOn, join_sides, listening_port
+from proxies import join_sides, listening_port, pump_frames
 
 FETCH, SHARE_FETCH = 1, 78
 READER = "tg-read-back"
@@ -52,18 +52,7 @@ class _Connection:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Until either side has enough."""
-        await join_sides(reader, writer, self._broker, self._pump(self._request), self._pump(self._answer))
-
-    @staticmethod
-    def _pump(passed_on: Callable[[bytes], Awaitable[bytes]]) -> PassOn:
-        async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            while True:
-                (length,) = struct.unpack(">i", await reader.readexactly(4))
-                frame = await passed_on(await reader.readexactly(length))
-                writer.write(struct.pack(">i", len(frame)) + frame)
-                await writer.drain()
-
-        return pump
+        await join_sides(reader, writer, self._broker, pump_frames(self._request), pump_frames(self._answer))
 
     async def _request(self, frame: bytes) -> bytes:
         api, _version, number, length = struct.unpack(">hhih", frame[:10])

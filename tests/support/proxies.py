@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import struct
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 
@@ -48,6 +49,19 @@ async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     while data := await reader.read(1 << 16):
         writer.write(data)
         await writer.drain()
+
+
+def pump_frames(change: Callable[[bytes], Awaitable[bytes]]) -> PassOn:
+    """Pass on frames with their length first, each as `change` returns it, which is given it without its length."""
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            (length,) = struct.unpack(">i", await reader.readexactly(4))
+            frame = await change(await reader.readexactly(length))
+            writer.write(struct.pack(">i", len(frame)) + frame)
+            await writer.drain()
+
+    return pump
 
 
 @contextlib.contextmanager

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import struct
 from collections.abc import Callable, Iterator
 
-from proxies import MESSAGE, Serve, join_sides, listening_port, pass_on
+from proxies import MESSAGE, Serve, join_sides, listening_port, pass_on, pump_frames
 
 Change = Callable[[bytes], bytes]
 """Returns what a client gets instead of a frame, without its length, that delivers messages."""
@@ -19,21 +18,14 @@ Change = Callable[[bytes], bytes]
 
 def _serve_broker(broker: int, change: Change) -> Callable[[int], Serve]:
     def serve_from(port: int) -> Serve:
-        async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            address, own = (f"pulsar://127.0.0.1:{number}".encode() for number in (broker, port))
-            while True:
-                (length,) = struct.unpack(">i", await reader.readexactly(4))
-                frame = await reader.readexactly(length)
-                if MESSAGE in frame:
-                    frame = change(frame)
-                elif address in frame:
-                    assert len(address) == len(own), "ports of as many digits"
-                    frame = frame.replace(address, own)
-                writer.write(struct.pack(">i", len(frame)) + frame)
-                await writer.drain()
+        address, of_proxy = (f"pulsar://127.0.0.1:{number}".encode() for number in (broker, port))
+        assert len(address) == len(of_proxy), "ports of as many digits"
+
+        async def answer(frame: bytes) -> bytes:
+            return change(frame) if MESSAGE in frame else frame.replace(address, of_proxy)
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await join_sides(reader, writer, broker, pass_on, answers)
+            await join_sides(reader, writer, broker, pass_on, pump_frames(answer))
 
         return serve
 

@@ -11,7 +11,7 @@ import contextlib
 import struct
 from collections.abc import Callable, Iterator
 
-from proxies import Serve, join_sides, listening_port, pass_on
+from proxies import Serve, join_sides, listening_port, pass_on, pump_frames
 
 DELIVER = 8
 OPENED, METADATA = 0x8015, 0x800F
@@ -23,22 +23,16 @@ def _serve_node(node: int, change: Change) -> Callable[[int], Serve]:
     def serve_from(port: int) -> Serve:
         assert len(str(port)) == len(str(node)), "ports of as many digits"
 
-        async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            while True:
-                (length,) = struct.unpack(">i", await reader.readexactly(4))
-                frame = await reader.readexactly(length)
-                (kind,) = struct.unpack(">H", frame[:2])
-                if kind == DELIVER:
-                    frame = change(frame)
-                elif kind == OPENED:
-                    frame = frame.replace(str(node).encode(), str(port).encode())
-                elif kind == METADATA:
-                    frame = frame.replace(struct.pack(">I", node), struct.pack(">I", port))
-                writer.write(struct.pack(">i", len(frame)) + frame)
-                await writer.drain()
+        async def answer(frame: bytes) -> bytes:
+            (kind,) = struct.unpack(">H", frame[:2])
+            if kind == DELIVER:
+                return change(frame)
+            if kind == OPENED:
+                return frame.replace(str(node).encode(), str(port).encode())
+            return frame.replace(struct.pack(">I", node), struct.pack(">I", port)) if kind == METADATA else frame
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await join_sides(reader, writer, node, pass_on, answers)
+            await join_sides(reader, writer, node, pass_on, pump_frames(answer))
 
         return serve
 
