@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,48 +41,54 @@ def count_words(directories: list[Path]) -> Counts:
     """Read every module below these directories. Raises `OSError`, `SyntaxError`."""
     paths = sorted(path for directory in directories for path in directory.rglob("*.py"))
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths if GENERATED not in path.parts]
-    functions = [function.name for tree in trees for function in _functions(tree)]
-    classes = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
-    locals_bound = [name for tree in trees for function in _functions(tree) for name in _bound_in(function)]
+    modules = [list(ast.walk(tree)) for tree in trees]
+    functions = [function.name for nodes in modules for function in _functions(nodes)]
+    classes = Counter(node.name for nodes in modules for node in nodes if isinstance(node, ast.ClassDef))
+    locals_bound = [name for tree in trees for name in _bound_in(tree)]
     return Counts(
         functions=len(functions),
         one_word=sum(_is_one_word(name) for name in functions),
         private_one_word=sum(_is_one_word(name) for name in functions if name.startswith("_")),
-        called_once=sum(_called_once(tree) for tree in trees),
+        called_once=sum(map(_called_once, modules)),
         classes_of_one_name=tuple((name, count) for name, count in classes.most_common() if count > 1),
         bound_names=len(locals_bound),
         banned_locals=sum(name in BANNED_LOCALS for name in locals_bound),
     )
 
 
-def _functions(tree: ast.AST) -> Iterator[Function]:
-    for node in ast.walk(tree):
-        if isinstance(node, Function) and not (node.name.startswith("__") and node.name.endswith("__")):
+def _functions(nodes: Iterable[ast.AST]) -> Iterator[Function]:
+    for node in nodes:
+        if isinstance(node, Function) and not _is_given(node.name):
             yield node
+
+
+def _is_given(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
 
 
 def _is_one_word(name: str) -> bool:
     return "_" not in name.strip("_")
 
 
-def _called_once(tree: ast.AST) -> int:
+def _called_once(nodes: Sequence[ast.AST]) -> int:
     """How many private functions of a module are named in exactly one other place of it."""
-    named = Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
-    named += Counter(node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
-    return sum(named[function.name] == 1 for function in _functions(tree) if function.name.startswith("_"))
+    named = Counter(node.id for node in nodes if isinstance(node, ast.Name))
+    named += Counter(node.attr for node in nodes if isinstance(node, ast.Attribute))
+    return sum(named[function.name] == 1 for function in _functions(nodes) if function.name.startswith("_"))
 
 
-def _bound_in(function: Function) -> Iterator[str]:
-    """Each binding of a name in the function itself, its parameters included."""
-    arguments = function.args
-    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        if argument.arg not in ("self", "cls"):
-            yield argument.arg
-    inner = {id(node) for child in ast.walk(function) if child is not function and isinstance(child, Function)
-             for node in ast.walk(child)}  # fmt: skip
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in inner:
+def _bound_in(tree: ast.AST) -> Iterator[str]:
+    """Each binding of a name in a function, its parameters included."""
+    left: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while left:
+        node, is_counted = left.pop()
+        if isinstance(node, Function):
+            is_counted = not _is_given(node.name)
+            named = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs) if is_counted else ()
+            yield from (argument.arg for argument in named if argument.arg not in ("self", "cls"))
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and is_counted:
             yield node.id
+        left += [(child, is_counted) for child in ast.iter_child_nodes(node)]
 
 
 def main() -> None:

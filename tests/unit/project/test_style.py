@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import re
 import runpy
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -54,8 +56,41 @@ def java_files() -> list[Path]:
     return [path for path in (ROOT / "worker").rglob("*.java") if "target" not in path.parts]
 
 
+@lru_cache(1)
+def nodes_of(source: str) -> Sequence[ast.AST]:
+    """Returns the module itself and all in it. Parsing takes most of the time, and several look at a file in turn."""
+    return list(ast.walk(ast.parse(source)))
+
+
+class Facts(NamedTuple):
+    """What is to be known of a file, found while it is parsed once; `decisions` as by `decided_by_sentences`."""
+
+    long_functions: list[str]
+    imports: list[str]
+    systems: list[str]
+    prints: bool
+    renames: list[int]
+    decisions: list[str]
+    later_names: list[str]
+
+
+@cache
+def facts_of(path: Path) -> Facts:
+    source = path.read_text()
+    place = path.relative_to(PACKAGE).as_posix() if path.is_relative_to(PACKAGE) else ""
+    return Facts(
+        long_functions(source, FUNCTION_LINES_MAX),
+        list(imports_of(source)),
+        named_systems(source),
+        prints(source),
+        renames(source),
+        decided_by_sentences(source, phrases=bool(place) and not place.startswith(OTHERS_WORDS)),
+        newer_than_3_11_0(source),
+    )
+
+
 def imports_of(source: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -65,7 +100,7 @@ def imports_of(source: str) -> Iterator[str]:
 
 def long_functions(source: str, lines_max: int) -> list[str]:
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if lines > lines_max:
@@ -114,9 +149,7 @@ def test_pure_code_that_reaches_out_is_seen() -> None:
 
 
 def test_python_functions_fit_a_screen() -> None:
-    long = {
-        str(p.relative_to(ROOT)): f for p in python_files() if (f := long_functions(p.read_text(), FUNCTION_LINES_MAX))
-    }
+    long = {str(p.relative_to(ROOT)): f for p in python_files() if (f := facts_of(p).long_functions)}
     assert long == {}
 
 
@@ -159,7 +192,7 @@ def test_imports_between_packages_go_down_only() -> None:
     up = [
         f"{path.relative_to(ROOT)}: {name}: {why}"
         for path in python_files()
-        for name in imports_of(path.read_text())
+        for name in facts_of(path).imports
         if (why := goes_up(path.relative_to(PACKAGE), name))
     ]
     assert up == []
@@ -193,7 +226,7 @@ def test_no_import_crosses_a_boundary() -> None:
     crossed = [
         f"{path.relative_to(ROOT)}: {name}: {why}"
         for path in python_files()
-        for name in imports_of(path.read_text())
+        for name in facts_of(path).imports
         if (why := crossed_boundary(path.relative_to(PACKAGE), name))
     ]
     assert crossed == []
@@ -210,7 +243,7 @@ REPORTS = ("published/", "fairness.py")
 def named_systems(source: str) -> list[str]:
     """Identifiers and texts that name a system, but for docstrings."""
     found, prose = [], set()
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             prose.add(node.value)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in prose:
@@ -227,7 +260,7 @@ def test_no_system_is_named_outside_of_its_folder() -> None:
         place: found
         for path in python_files()
         if not re.match(r"systems/\w+/", place := path.relative_to(PACKAGE).as_posix())
-        if (found := named_systems(path.read_text()))
+        if (found := facts_of(path).systems)
     }
     assert {place: found for place, found in named.items() if not place.startswith((*EXAMPLES, *REPORTS))} == {}
     exactly = [place for place, found in named.items() if any(NAMES.fullmatch(name) for name in found)]
@@ -251,12 +284,12 @@ def test_a_named_system_is_found(source: str) -> None:
 def prints(source: str) -> bool:
     return any(
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
-        for node in ast.walk(ast.parse(source))
+        for node in nodes_of(source)
     )
 
 
 def test_only_cli_prints() -> None:
-    assert [str(p.relative_to(ROOT)) for p in python_files() if "cli" not in p.parts and prints(p.read_text())] == []
+    assert [str(p.relative_to(ROOT)) for p in python_files() if "cli" not in p.parts and facts_of(p).prints] == []
 
 
 RENAMES_DIRECTORIES = {"distribution/cache.py", "distribution/maven.py", "store/run.py"}
@@ -264,7 +297,7 @@ RENAMES_DIRECTORIES = {"distribution/cache.py", "distribution/maven.py", "store/
 
 def renames(source: str) -> list[int]:
     """Lines that rename a file. `replace` with one argument is a path's: a text's has two, a record's has names."""
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    calls = [node for node in nodes_of(source) if isinstance(node, ast.Call)]
     methods = [(node, node.func.attr) for node in calls if isinstance(node.func, ast.Attribute)]
     return [
         node.lineno
@@ -275,7 +308,7 @@ def renames(source: str) -> list[int]:
 
 def test_files_are_replaced_in_one_place() -> None:
     paths = {path.relative_to(PACKAGE).as_posix(): path for path in python_files()}
-    renaming = {name for name, path in paths.items() if renames(path.read_text())}
+    renaming = {name for name, path in paths.items() if facts_of(path).renames}
     assert renaming == {"atomic.py", *RENAMES_DIRECTORIES}
 
 
@@ -340,9 +373,9 @@ def decided_by_sentences(source: str, phrases: bool = True) -> list[str]:
     Asserts of tests may look into any. `phrases`: whether a literal of several words is enough to know a sentence.
     """
     decisions = []
-    nodes: list[ast.AST] = [ast.parse(source)]
+    nodes = deque(nodes_of(source)[:1])
     while nodes:
-        node = nodes.pop(0)
+        node = nodes.popleft()
         if isinstance(node, ast.Assert) or (isinstance(node, ast.FunctionDef) and node.name == "from_text"):
             continue
         nodes += ast.iter_child_nodes(node)
@@ -394,7 +427,7 @@ def test_nothing_is_decided_by_sentences() -> None:
         place: decisions
         for path in python_files()
         if (place := path.relative_to(PACKAGE).as_posix()) not in SENTENCES_READ
-        and (decisions := decided_by_sentences(path.read_text(), not place.startswith(OTHERS_WORDS)))
+        and (decisions := facts_of(path).decisions)
     }
     assert deciding == {}
     settled = [place for place in SENTENCES_READ if not decided_by_sentences((PACKAGE / place).read_text())]
@@ -407,7 +440,7 @@ def test_no_test_decides_by_reasons() -> None:
     deciding = {
         path.name: decisions
         for path in paths
-        if (decisions := [hit for hit in decided_by_sentences(path.read_text(), False) if pattern.search(hit)])
+        if (decisions := [hit for hit in facts_of(path).decisions if pattern.search(hit)])
     }
     assert deciding == {}
 
@@ -468,7 +501,7 @@ LATER_NAMES = {"data_filter", "tar_filter", "fully_trusted_filter", "extraction_
 
 def newer_than_3_11_0(source: str) -> list[str]:
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.Attribute) and node.attr in LATER_NAMES:
             found.append(node.attr)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -479,7 +512,7 @@ def newer_than_3_11_0(source: str) -> list[str]:
 
 def test_nothing_is_used_that_came_after_python_3_11_0() -> None:
     files = [*python_files(), *(ROOT / "scripts").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
-    used = {str(p.relative_to(ROOT)): n for p in files if (n := newer_than_3_11_0(p.read_text()))}
+    used = {str(p.relative_to(ROOT)): n for p in files if (n := facts_of(p).later_names)}
     assert used == {}
 
 
