@@ -8,6 +8,7 @@ are those of `tests/support/gallery_samples.py`, where each says what its pictur
 
 from __future__ import annotations
 
+import argparse
 import html
 import io
 import json
@@ -22,6 +23,7 @@ from tidegauge import store
 from tidegauge.comparison.across import compare_runs
 from tidegauge.comparison.differences import DisclosedRun
 from tidegauge.comparison.history import history_of_runs
+from tidegauge.errors import did_you_mean
 from tidegauge.live.state import RunFollower
 from tidegauge.report import across
 from tidegauge.report.html.comparison import comparison_page
@@ -149,11 +151,16 @@ iframe {{ width: 100%; height: 60rem; border: 1px solid #dfe1e5; }}
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Draw all runs, or those that are named."""
-    if not arguments or not set(arguments[1:]) <= set(samples()):
-        print(f"Usage: gallery.py DIRECTORY [RUN ...], of {', '.join(samples())}", file=sys.stderr)
-        return 2
-    print(draw_gallery(Path(arguments[0]), arguments[1:] or list(samples())))
+    """Draw all runs, or those that are named. Ends with exit code 2 where a name is none of theirs."""
+    runs = list(samples())
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", metavar="DIRECTORY", type=Path, help="where the page goes, with all that it shows")
+    parser.add_argument("names", metavar="RUN", nargs="*", help=f"{', '.join(runs)} (all unless some are named)")
+    options = parser.parse_args(arguments)
+    for name in options.names:
+        if name not in runs:
+            parser.error(f"the gallery has no run '{name}'{did_you_mean(name, runs)}; allowed: {', '.join(runs)}")
+    print(draw_gallery(options.directory, options.names or runs))
     return 0
 
 

@@ -751,6 +751,29 @@ def test_the_gallery_has_one_page_with_all_that_it_drew(tmp_path: Path, monkeypa
     drawn = sorted(path.suffix for path in (tmp_path / "pictures").rglob("*.*"))
     assert len(drawn) == page.count("<img ")
     assert drawn.count(".png") == drawn.count(".svg") > 3
-    assert script.main([str(tmp_path), "no-such-run"]) == 2
     assert set(GALLERY) == set(script.samples())
     assert "gallery_samples" in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "printed"),
+    [
+        (["--help"], 0, "usage: "),
+        (["--help", "attest"], 0, "usage: "),
+        ([], 2, "DIRECTORY"),
+        (["there", "attest", "reading-alon"], 2, "no run 'reading-alon' (did you mean 'reading-alone'?); allowed: "),
+        (["there", "--all"], 2, "--all"),
+    ],
+)
+def test_the_gallery_draws_nothing_where_it_is_asked_for_help_or_for_what_it_lacks(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, printed: str
+) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "scripts"))
+    import gallery as script
+
+    monkeypatch.setattr(script, "draw_gallery", lambda *_: pytest.fail("it draws"))
+    with pytest.raises(SystemExit) as ended:
+        script.main(arguments)
+    assert ended.value.code == code
+    said = capsys.readouterr()
+    assert printed in (said.err if code else said.out)
