@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 from attestation_samples import PLAN, attestation, attested, cycle, outcome
+from numpy.typing import NDArray
 from report_samples import KAFKA, PULSAR, ceilings, interrupted_run, sample_run
-from run_samples import encoded, latency, result, second, spec, totals
+from run_samples import encoded, encoded_many, latency, result, second, spec, totals
 from use_samples import SAMPLE
 from worker_samples import several
 
@@ -124,8 +126,13 @@ def steady(rate: float, scale: float = 1.0) -> list[Second]:
 
 @cache
 def _samples(scale: float, count: int) -> bytes:
+    return encoded_many(1e6 * scale * _draw_times(count)) if count else encoded()
+
+
+@cache
+def _draw_times(count: int) -> NDArray[np.float64]:
     dice = random.Random(1)
-    return encoded(*(int(1e6 * scale * dice.lognormvariate(0.3, 0.9)) for _ in range(count)))
+    return np.array([dice.lognormvariate(0.3, 0.9) for _ in range(count)])
 
 
 class Maker:

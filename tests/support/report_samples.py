@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from run_samples import encoded, latency, result, second, spec, totals
+from run_samples import encoded_many, latency, result, second, spec, totals
 
 from tidegauge import store
 from tidegauge.model.ceilings import (
@@ -194,7 +194,7 @@ def _second(number: int, trial: LoadSpec, dice: random.Random) -> SecondFigures:
         base,
         acked=acked,
         sent=acked,
-        response=encoded(*_latencies(dice, 60, _scale(trial))),
+        response=encoded_many(_latencies(dice, 60, _scale(trial))),
         worker_cpu_ns=int(4e8 * wave),
         gc_pause_ns=int(5e6 * dice.random()),
         heap_used_bytes=int((60 + 90 * dice.random()) * (1 << 20)),
@@ -209,13 +209,13 @@ def _totals(trial: LoadSpec, dice: random.Random) -> TotalFigures:
         base.window,
         from_mono_ns=begin,
         until_mono_ns=begin + _MEASURE_S * _NS,
-        response=encoded(*_latencies(dice, 4_000, _scale(trial))),
+        response=encoded_many(_latencies(dice, 4_000, _scale(trial))),
     )
     (one,) = base.subscriptions
     return replace(
         base,
         window=window,
-        subscriptions=(replace(one, end_to_end=encoded(*_latencies(dice, 4_000, 1.4 * _scale(trial)))),),
+        subscriptions=(replace(one, end_to_end=encoded_many(_latencies(dice, 4_000, 1.4 * _scale(trial)))),),
     )
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
+import numpy as np
 from hdrh.histogram import HdrHistogram
+from numpy.typing import NDArray
 
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.load import SecondFigures, SubscriptionSecond, SubscriptionTotals, TotalFigures, WindowFigures
@@ -20,14 +24,23 @@ from tidegauge.model.trial import (
     Validity,
 )
 from tidegauge.model.workload import Arrival, Workload
+from tidegauge.statistics.histograms import Histogram, encode_histogram
 
 
+@cache
 def encoded(*values_ns: int) -> bytes:
-    """A histogram of these values, as a worker sends it."""
+    """A histogram of a few values, as a worker sends it."""
     histogram = HdrHistogram(1, 3_600_000_000_000, 3)
     for value in values_ns:
         histogram.record_value(value)
     return base64.b64decode(histogram.encode())
+
+
+def encoded_many(values_ns: Sequence[int] | NDArray[np.float64]) -> bytes:
+    """The same of thousands of values, at least one, whose buckets are found at once: 1,024 for each power of two."""
+    values = np.asarray(values_ns).astype(np.int64)
+    shifts = np.maximum(0, np.frexp(values)[1] - 11)
+    return encode_histogram(Histogram(np.bincount((shifts << 10) + (values >> shifts))))
 
 
 def spec(system: str = "kafka@4.3.1", experiment: str = "latency", number: int = 1, block: int = 0) -> LoadSpec:

@@ -14,6 +14,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from run_samples import encoded_many
 
 from tidegauge.model.trial import Latency
 from tidegauge.statistics import histograms
@@ -56,6 +57,13 @@ def test_percentiles_are_those_of_the_sorted_samples_within_three_digits(values:
     assert histogram.count == len(values)
     for percentile in (50.0, 90.0, 99.0, 99.9, 100.0):
         assert histogram.percentile_ns(percentile) == pytest.approx(exact(values, percentile), rel=1e-3, abs=1)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(0, HOUR_NS), min_size=1, max_size=300))
+def test_samples_of_thousands_of_values_are_what_the_package_records(values: list[int]) -> None:
+    expected, counts = decode_histogram(encoded(values)).counts, decode_histogram(encoded_many(values)).counts
+    assert expected.tolist() == counts.tolist()
 
 
 @settings(max_examples=40)
