@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from gallery_samples import DESIGN_POINTS, scale_in_design, sweep_of_a_design, sweep_of_three
+from gallery_samples import DESIGN_POINTS, scale_in_design
+from page_scenes import run_named
 from report_samples import KAFKA
 from rich.console import Console
 
@@ -37,8 +37,8 @@ from tidegauge.store.read import StoredRun
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
-    return store.load_run(sweep_of_a_design(tmp_path_factory.mktemp("runs")))
+def run() -> StoredRun:
+    return run_named("sweep-of-a-design")[0]
 
 
 @pytest.fixture(scope="module")
@@ -121,8 +121,8 @@ def test_an_invalid_trial_counts_for_nothing(run: StoredRun) -> None:
     assert [effect.axis for effect in spoilt.effects.shown] == ["partitions", "systems.kafka.producer.linger.ms"]
 
 
-def test_a_sweep_of_all_combinations_has_no_such_table(tmp_path: Path) -> None:
-    run = store.load_run(sweep_of_three(tmp_path))
+def test_a_sweep_of_all_combinations_has_no_such_table() -> None:
+    run, _ = run_named("sweep-of-three")
     assert effects_of_compared(sort_compared_trials(run.results)) == []
     assert "95% interval" not in text_of(run)
     assert planned_design_words([{"n": "1"}, {"n": "2"}]) == "2 points of the sweep"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fault_samples import KILL, PAUSED, faulted
+from page_scenes import run_named
 from reasons import texts_of
 from report_samples import KAFKA, PULSAR, sample_run
 from run_samples import result, spec
@@ -96,9 +97,8 @@ def test_results_are_read_back_as_they_were_written() -> None:
     assert typed_value(LoadResult, plain_value(written)).faults == (PAUSED,)
 
 
-def test_plots_mark_them(tmp_path: Path) -> None:
-    run = store.load_run(sample_run(tmp_path))
-    details = store.details_of(run)
+def test_plots_mark_them() -> None:
+    run, details = run_named("sample")
     block = next(block for block in sort_compared_trials(run.results) if block.experiment == "latency")
     marked = ComparedTrials("latency", tuple(replace(result, faults=(PAUSED,)) for result in block.results))
     plot = timelines(marked, details, "x", MAIN)[0]

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from gallery_samples import search_of_blocks, sweep_of_three
-from page_scenes import one_run
-from report_samples import sample_run
+from page_scenes import one_run, run_named
 
-from tidegauge import store
 from tidegauge.model.trial import Validity
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.html import first_table as module
@@ -39,8 +35,8 @@ def heads_of(table: FirstTable) -> list[str]:
     return [column.head for group in table.table.groups for column in group.columns]
 
 
-def test_each_system_has_a_row_in_each_experiment(tmp_path: Path) -> None:
-    table = table_of(store.load_run(sample_run(tmp_path)))
+def test_each_system_has_a_row_in_each_experiment() -> None:
+    table = table_of(run_named("sample")[0])
     assert heads_of(table) == ["msg/s", "p50", "p99", "p99", "validity"]
     rows = rows_of(table)
     assert list(rows)[:4] == ["peak Kafka", "peak Pulsar", "latency Kafka", "latency Pulsar"]
@@ -50,8 +46,8 @@ def test_each_system_has_a_row_in_each_experiment(tmp_path: Path) -> None:
     assert "peak: a closed loop, whose times hide waiting." in table.notes
 
 
-def test_a_sweep_has_a_row_at_each_point_with_all_its_values(tmp_path: Path) -> None:
-    table = table_of(store.load_run(sweep_of_three(tmp_path)))
+def test_a_sweep_has_a_row_at_each_point_with_all_its_values() -> None:
+    table = table_of(run_named("sweep-of-three")[0])
     rows = rows_of(table)
     assert len(rows) == 18
     assert table.is_wide, "it stands below the picture, where no column is cut"
@@ -67,15 +63,15 @@ def test_an_invalid_trial_is_marked() -> None:
     assert "INVALID" not in " ".join(table_of(one_run()).notes)
 
 
-def test_what_does_not_fit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_does_not_fit_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ROWS_MAX", 3)
-    table = table_of(store.load_run(sample_run(tmp_path)))
+    table = table_of(run_named("sample")[0])
     assert len(table.table.labels) == 2
     assert "latency: too many rows to stand here, see below." in table.notes
 
 
-def test_a_search_has_the_row_of_the_trial_that_confirmed_it(tmp_path: Path) -> None:
-    run = store.load_run(search_of_blocks(tmp_path))
+def test_a_search_has_the_row_of_the_trial_that_confirmed_it() -> None:
+    run, _ = run_named("search-of-blocks")
     confirmed = {finding.published_trial_id for finding in run.findings}
     expected = [result for result in run.measured if result.spec.trial_id in confirmed]
     assert len(table_of(run).table.labels) == len(expected) > 0

@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from report_samples import KAFKA, PULSAR, interrupted_run, sample_run
+from page_scenes import run_named
+from report_samples import KAFKA, PULSAR, interrupted_run
 from run_samples import encoded, reading, result, second, spec, totals
 
 from tidegauge import store
@@ -32,8 +33,8 @@ def loaded(path: Path) -> Loaded:
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
-    return loaded(sample_run(tmp_path_factory.mktemp("runs")))
+def sample() -> Loaded:
+    return run_named("sample")
 
 
 def block_of(sample: Loaded, experiment: str) -> ComparedTrials:

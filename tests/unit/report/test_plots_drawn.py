@@ -35,6 +35,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from page_scenes import run_named
 
 from tidegauge import store
 from tidegauge.model.trial import Validity
@@ -114,8 +115,7 @@ def _upright(line: object) -> bool:
 class Gallery:
     """The runs, each made, read and drawn once."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self) -> None:
         self._runs: dict[str, tuple[StoredRun, list[Drawn]]] = {}
 
     def run(self, name: str) -> StoredRun:
@@ -132,19 +132,19 @@ class Gallery:
 
     def _of(self, name: str) -> tuple[StoredRun, list[Drawn]]:
         if name not in self._runs:
-            run = store.load_run(GALLERY[name](self._directory))
+            run, details = run_named(name)
             places = system_places(run)
             gids = {system: f"system-{place}" for system, place in places.items()}
             with drawn_like_files():
-                plots, source = plots_of(run, store.details_of(run)), provenance_words(run)
+                plots, source = plots_of(run, details), provenance_words(run)
                 figures = [(plot, file_figure(plot, places, source)) for plot in plots]
             self._runs[name] = run, [Drawn(plot, figure, figure.axes[0], gids) for plot, figure in figures]
         return self._runs[name]
 
 
 @pytest.fixture(scope="module")
-def gallery(tmp_path_factory: pytest.TempPathFactory) -> Gallery:
-    return Gallery(tmp_path_factory.mktemp("gallery"))
+def gallery() -> Gallery:
+    return Gallery()
 
 
 def values(plot: Plot, system: str) -> Iterator[tuple[Mark, Place]]:

@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from report_samples import ceilings, sample_run
+from page_scenes import run_named
+from report_samples import ceilings
 from rich.console import Console
 
 from tidegauge import store
@@ -31,8 +32,8 @@ from tidegauge.usage import Basis, Price
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
-    return store.load_run(sample_run(tmp_path_factory.mktemp("usage")))
+def run() -> StoredRun:
+    return run_named("sample")[0]
 
 
 def shown(run: StoredRun) -> str:
