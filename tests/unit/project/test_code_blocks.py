@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -83,6 +85,12 @@ def plan_file(block: CodeBlock, directory: Path) -> int:
     return len(plan_campaign(parse_campaign(path, {}, ["kafka", "pulsar", "rabbitmq"])).trials)
 
 
+@cache
+def build_command_tree() -> Any:
+    """Builds the tree of all verbs, once for all lines: that takes longer than parsing one."""
+    return typer.main.get_command(app)
+
+
 def parse_command(line: str) -> None:
     """Parses a command line as the shell and the command would, and runs nothing.
 
@@ -90,7 +98,7 @@ def parse_command(line: str) -> None:
         typer's own exceptions: an unknown verb or option, or a value that it does not take.
     """
     arguments = shlex.split(_without_remark(line))
-    group = typer.main.get_command(app)
+    group = build_command_tree()
     while arguments and hasattr(group, "commands") and arguments[0] in group.commands:
         name = arguments.pop(0)
         group = group.commands[name]
