@@ -19,8 +19,12 @@ quick: .tools/worker-built ## Set up, then measure Kafka, Pulsar and RabbitMQ si
 	@.venv/bin/tidegauge quick
 
 test: .tools/worker-built test-java ## Set up, then run the tests (real servers; root-only ones where you are root)
-	@# Five files of tests at a time, since most of them wait for servers; those that judge times then run alone.
-	$(PYTHON) -m pytest -n 5 --dist loadfile --no-loadscope-reorder --quick-java --durations=20 -m "not alone and not slow"
+	@# Compiled once, and not by each process of tests that starts with all others.
+	$(PYTHON) -m compileall -q -j 0 src
+	$(PYTHON) -m pytest -n 3 --dist loadfile --quick-java --durations=20 -m "not slow" tests/unit tests/simulated
+	@# Five files at a time, since most of them wait for servers; those that judge times then run alone.
+	$(PYTHON) -m pytest -n 5 --dist loadfile --no-loadscope-reorder --quick-java --durations=20 -m "not alone and not slow" \
+		tests/integration tests/fuzz
 	$(PYTHON) -m pytest --durations=10 -m "alone and not slow" tests/integration
 
 test-slow: .tools/worker-built ## What takes minutes, in an order that differs from run to run (SEED=, TIME_LIMIT_S=)
