@@ -213,7 +213,7 @@ def _run_translation(
     keep_report(stored, out)
     write_wanted(request.files, stored, out)
     written, why = _write_results(translation, stored, began, request.output_directory)
-    out.say(f"OMB's JSON: {', '.join(map(str, written))}" if written else f"No JSON for OMB was written: {why}.")
+    out.say(_words_on_results(written, why))
     summary: Any = run_summary(stored)
     content: OmbRun = {
         **_names_of_files(translation),
@@ -228,6 +228,10 @@ def _run_translation(
     if not out.as_json:
         out.show(run_screen(stored, ended, code, out.program), {})
     return code, content
+
+
+def _words_on_results(written: Sequence[Path], why_not: str) -> str:
+    return f"OMB's JSON: {', '.join(map(str, written))}" if written else f"No JSON for OMB was written: {why_not}."
 
 
 def _write_results(

@@ -439,5 +439,7 @@ def _interruption_words(agents: list[int]) -> str:
     for pid in agents:
         with contextlib.suppress(psutil.Error):
             count += len(psutil.Process(pid).children(recursive=True))
+    if not count:
+        return "Interrupted: what was measured is kept."
     processes = "1 process" if count == 1 else f"{count} processes"
     return f"Interrupted: stopping {processes}; what was measured is kept. A second Ctrl-C ends them at once."

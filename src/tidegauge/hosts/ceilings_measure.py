@@ -412,7 +412,8 @@ def sustained_refusal(direct: bool, name: str, wanted_bytes: int, free_bytes: in
     if wanted_bytes > SUSTAINED_BYTES_MAX:
         return f"it would take up to {_in_gb(wanted_bytes)} of writing"
     if wanted_bytes > (1 - _FREE_AFTER) * free_bytes:
-        return f"it would write up to {_in_gb(wanted_bytes)}, and {_in_gb(free_bytes)} are free"
+        room = f"{_in_gb(free_bytes)} are free, of which {_FREE_AFTER:.0%} must stay so"
+        return f"it would write up to {_in_gb(wanted_bytes)}, and {room}"
     return ""
 
 

@@ -127,5 +127,5 @@ def write_back(directories: Sequence[Path], seconds_max: float = WRITE_BACK_S_MA
     except subprocess.TimeoutExpired:
         child.kill()  # It ends when the disk answers; waiting for that is what must not happen here.
         where = ", ".join(sorted(map(str, by_device.values())))
-        return f"what is still to be written to the disk of {where} was not within {seconds_max:.0f} s"
+        return f"not all was on the disk of {where} within {seconds_max:.0f} s"
     return "" if child.returncode == 0 else f"sync failed: {' '.join(errors.decode(errors='replace').split())[:200]}"

@@ -197,7 +197,13 @@ class TestSustained:
         ("direct", "name", "wanted", "free", "why"),
         [
             (True, "ext4 on vda", 40, 60, ""),
-            (True, "ext4 on vda", 50, 60, "it would write up to 53.7 GB, and 64.4 GB are free"),
+            (
+                True,
+                "ext4 on vda",
+                50,
+                60,
+                "it would write up to 53.7 GB, and 64.4 GB are free, of which 20% must stay so",
+            ),
             (True, "ext4 on vda", 130, 1000, "it would take up to 139.6 GB of writing"),
             (False, "zfs on a", 1, 60, "what is written there may never leave memory"),
             (True, "tmpfs", 1, 60, "what is written there may never leave memory"),
