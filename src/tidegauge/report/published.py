@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tidegauge.model.trial import TrialSpec
-from tidegauge.numbers import MISSING, plural, precise
+from tidegauge.numbers import MISSING, capitalized, of_all, plural, precise
 from tidegauge.published import BRIEF_MARK, BRIEF_WORDS, PublishedScale
 from tidegauge.published.examine import Choice, count_decidable, report_named
 from tidegauge.published.verdict import ClaimOutcome, ClaimVerdict, Grade, PublishedOutcome, Side
@@ -105,10 +105,13 @@ def _units_words(outcome: PublishedOutcome) -> str:
 
 
 def counts(outcome: PublishedOutcome) -> str:
-    """ "2 claims confirmed, 1 contradicted, 3 not decided"."""
+    """ "Of 6 claims 2 confirmed, 1 contradicted, 3 not decided", "All 6 claims not decided"."""
     counted = [(sum(claim.verdict is verdict for claim in outcome.claims), verdict.value) for verdict in ClaimVerdict]
     parts = [f"{number} {word}" for number, word in counted if number]
     brief = f", {BRIEF_MARK}" if outcome.scale == PublishedScale.BRIEF else ""
+    if len(parts) == 1:
+        number, word = next((number, word) for number, word in counted if number)
+        return f"{capitalized(of_all(number, number, 'claim'))} {word}{brief}"
     return f"Of {plural(len(outcome.claims), 'claim')} {', '.join(parts)}{brief}"
 
 

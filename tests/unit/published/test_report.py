@@ -122,7 +122,7 @@ def test_claims_are_the_first_thing_a_report_answers(tmp_path: Path) -> None:
     open_ones = replace(stored, published=examine_claims(CHOICE, stored))
     first = answer(open_ones)
     assert first.headline.startswith("StreamNative 2020")
-    assert first.headline.endswith("Of 3 claims 3 not decided.")
+    assert first.headline.endswith("All 3 claims not decided.")
     assert open_ones.published is not None
     claims = open_ones.published.claims
     decided = replace(open_ones.published, claims=(replace(claims[0], verdict=ClaimVerdict.CONTRADICTED), *claims[1:]))
@@ -136,7 +136,7 @@ def test_many_verdicts_on_claims_are_a_list_below_their_number(tmp_path: Path) -
     three = outcome()
     decided = replace(three, claims=tuple(replace(claim, verdict=ClaimVerdict.CONFIRMED) for claim in three.claims))
     many = answer(replace(stored, published=decided))
-    assert many.headline.endswith("Of 3 claims 3 confirmed.")
+    assert many.headline.endswith("All 3 claims confirmed.")
     assert [words.startswith("Confirmed: ") and words.endswith(".") for words in many.claims] == [True] * 3
     few = answer(replace(stored, published=three))
     assert few.claims == ()
@@ -157,7 +157,7 @@ def test_verdicts_stand_in_markdown_too(tmp_path: Path) -> None:
     store.keep_published(path, examine_claims(replace(CHOICE, scale="brief"), store.load_run(path)))
     text = run_markdown(store.load_run(path))
     assert "### Published: StreamNative 2020" in text
-    assert "Of 3 claims 3 not decided, BRIEF. A verdict is one of this run on this machine" in text
+    assert "All 3 claims not decided, BRIEF. A verdict is one of this run on this machine" in text
     assert "- Differs: one machine" in text
     assert "- NOT DECIDED (BRIEF): Catch-up reads barely touch Pulsar's publish latency: " in text
 
@@ -280,7 +280,7 @@ def test_doubtful_trials_are_counted_beside_the_figures() -> None:
     text = printed(examine(report_named("streamnative-2020"), chosen, run_of(kafka, doubtful)))
     row = next(line for line in text.splitlines() if line.startswith("pulsar, level 1"))
     assert row.split()[3:7] == ["10.0", "-", "1", "DOUBTFUL"]
-    assert "Of 1 claim 1 not decided. A verdict is one of this run on this machine" in " ".join(text.split())
+    assert "The only claim not decided. A verdict is one of this run on this machine" in " ".join(text.split())
 
 
 def test_a_plan_shows_where_a_report_contradicts_itself() -> None:

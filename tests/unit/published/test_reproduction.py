@@ -170,7 +170,7 @@ def test_all_campaigns_are_run_and_examined_together(
     shown = " ".join(capsys.readouterr().out.split())
     assert "Campaign 1 of 2: confluent-2020-latency; about" in shown
     assert "Published: Confluent 2020" in shown
-    assert "Of 7 claims" in shown
+    assert "All 7 claims not decided" in shown
     assert run_command(["published", "--runs-dir", str(tmp_path)]) == 0
 
 
