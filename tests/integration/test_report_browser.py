@@ -219,6 +219,8 @@ def test_on_paper_no_heading_stands_over_nothing(seen: Seen, tmp_path: Path) -> 
     heading = page.locator("h3", has_text="durability=2")
     assert heading.count() == 1
     assert not heading.is_visible()
+    kept_together = "one => getComputedStyle(one).breakAfter"
+    assert {page.eval_on_selector(at, kept_together) for at in ("h3", "h3 + p", "#reproduce p:has(+ pre)")} == {"avoid"}
     page.evaluate("for (const one of document.querySelectorAll('.more')) one.open = true")
     assert heading.is_visible()
 

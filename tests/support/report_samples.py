@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from run_samples import encoded_many, latency, result, second, spec, totals
+from run_samples import encoded_many, latency, result, second, spec, times_ns, totals
 
 from tidegauge import store
 from tidegauge.model.ceilings import (
@@ -31,6 +31,7 @@ KAFKA, PULSAR = "kafka@4.3.1", "pulsar@4.2.4"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&</textarea>"
 _NS = 1_000_000_000
 _WARMUP_S, _MEASURE_S = 4, 12
+_EVEN_SHARES = [(place + 0.5) / 4_000 for place in range(4_000)]
 
 
 def ceilings(disk: str = "ext4 on vda", **changes: object) -> RunCeilings:
@@ -101,7 +102,7 @@ def interrupted_run(runs: Path, name: str = "cut-off") -> Path:
 
 
 def _spec(system: str, experiment: str, number: int, block: int) -> LoadSpec:
-    made = spec(system, experiment, number, block)
+    made = replace(spec(system, experiment, number, block), measure_s=float(_MEASURE_S))
     if experiment == "peak":
         return replace(made, workload=replace(made.workload, arrival=Arrival.CLOSED_LOOP), rate_rule=AS_FAST_AS_IT_GOES)
     return replace(made, rate_rule=RateRule("50% of lowest peak", is_share=True))
@@ -124,7 +125,8 @@ def _trial(run: store.RunStore, trial: LoadSpec, hostile: str, **changes: object
     )
     waited = f"load threads waited for a CPU for 0.21 s in each second {hostile}".strip()
     warnings = (Reason(ReasonKind.CPU_WAIT, waited),)
-    found = result(trial, _scale(trial), level=level, warnings=warnings, **changes)
+    used = {"measured_s": _MEASURE_S, "worker_cpu_s": 0.4 * _MEASURE_S}
+    found = result(trial, _scale(trial), **{"level": level, "warnings": warnings, **used, **changes})
     directory.write_settings(
         [
             Setting("topic tidegauge-0", "flush.messages", f"1{hostile}", False),
@@ -141,7 +143,7 @@ def _trial(run: store.RunStore, trial: LoadSpec, hostile: str, **changes: object
     if level.syncs is not None:
         directory.write_witness(level.syncs, {})
     directory.write_page_cache(True, "")
-    directory.finish(found, _totals(trial, dice))
+    directory.finish(found, _totals(trial))
     return found
 
 
@@ -188,12 +190,15 @@ def _curve(run: store.RunStore, system: str, number: int) -> list[LoadResult]:
 
 def _second(number: int, trial: LoadSpec, dice: random.Random) -> SecondFigures:
     base = second(number)
-    wave = 1 + 0.08 * dice.random()
-    acked = int((trial.msgs_per_s or 60_000 * _scale(trial)) * wave)
+    wave = 0.96 + 0.08 * dice.random()
+    acked = int(result(trial, _scale(trial)).msgs_per_s * wave)
+    (reader, *_) = base.subscriptions
+    end_to_end = encoded_many(_latencies(dice, 60, 1.3 * _scale(trial)))
     return replace(
         base,
         acked=acked,
         sent=acked,
+        subscriptions=(replace(reader, received=acked, end_to_end=end_to_end),),
         response=encoded_many(_latencies(dice, 60, _scale(trial))),
         worker_cpu_ns=int(4e8 * wave),
         gc_pause_ns=int(5e6 * dice.random()),
@@ -202,25 +207,25 @@ def _second(number: int, trial: LoadSpec, dice: random.Random) -> SecondFigures:
     )
 
 
-def _totals(trial: LoadSpec, dice: random.Random) -> TotalFigures:
+def _totals(trial: LoadSpec) -> TotalFigures:
     base = totals()
     begin = 5 * _NS + _WARMUP_S * _NS
     window = replace(
         base.window,
         from_mono_ns=begin,
         until_mono_ns=begin + _MEASURE_S * _NS,
-        response=encoded_many(_latencies(dice, 4_000, _scale(trial))),
+        response=encoded_many(times_ns(_EVEN_SHARES, _scale(trial))),
     )
     (one,) = base.subscriptions
     return replace(
         base,
         window=window,
-        subscriptions=(replace(one, end_to_end=encoded_many(_latencies(dice, 4_000, 1.4 * _scale(trial)))),),
+        subscriptions=(replace(one, end_to_end=encoded_many(times_ns(_EVEN_SHARES, 1.3 * _scale(trial)))),),
     )
 
 
 def _latencies(dice: random.Random, samples: int, scale: float) -> list[int]:
-    return [int(1e6 * scale * dice.lognormvariate(0.3, 0.9)) for _ in range(samples)]
+    return times_ns((dice.random() for _ in range(samples)), scale)
 
 
 def _advice(hostile: str) -> Tilt:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -75,6 +75,17 @@ def latency(scale: float = 1.0, count: int = 600_000) -> Latency:
         p90_ms=2.8 * scale,
         p9999_ms=31.5 * scale if count >= 100_000 else None,
     )
+
+
+_SHARES = (0.0, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0)
+
+
+def times_ns(shares: Iterable[float], scale: float = 1.0) -> list[int]:
+    """The times of which these shares are smaller in a distribution that `latency` sums up."""
+    whole = latency(scale)
+    middle = (whole.p50_ms, whole.p75_ms, whole.p90_ms, whole.p95_ms, whole.p99_ms, whole.p999_ms, whole.p9999_ms)
+    times_ms = [0.4 * scale, *(value or 0.0 for value in middle), whole.max_ms]
+    return [int(1e6 * value) for value in np.exp(np.interp(list(shares), _SHARES, np.log(times_ms)))]
 
 
 def result(trial: LoadSpec | None = None, scale: float = 1.0, **changes: object) -> LoadResult:

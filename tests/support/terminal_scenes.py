@@ -54,6 +54,7 @@ from tidegauge.model.trial import (
     LoadResult,
     LoadSpec,
     RateRule,
+    RecordResult,
     ServerReuse,
     TrialSpec,
     Validity,
@@ -358,6 +359,9 @@ def scheduled(*rates: float) -> LoadSpec:
     return replace(spec(), schedule=RateSchedule(steps, names), rate_rule=RateRule("steps"), msgs_per_s=rates[0])
 
 
+_DURING = RecordResult("during", 30.0, 20_000.0, 20_000.0, 600_000, 0, latency(), latency(), latency(0.1), latency(1.3))
+
+
 def late_pair(subscriptions: int, late: int = 1) -> list[LoadResult]:
     """Loads with so many subscriptions, of which the last read late."""
     return [with_spec(subscribed(one, subscriptions), late=replace(LATE, subscriptions=late)) for one in pair()]
@@ -518,6 +522,7 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     ),
     "two subscriptions": lambda: run_of(*[subscribed(one, 2) for one in pair()]),
     "one of two reads late": lambda: run_of(*late_pair(2)),
+    "one of two reads late, phase by phase": lambda: run_of(*each(late_pair(2), records=(_DURING,))),
     "all read late": lambda: run_of(*late_pair(1)),
     "nobody reads": lambda: run_of(*[with_workload(replace(one, subscriptions=()), subscriptions=0) for one in pair()]),
     "shared subscription": lambda: run_of(

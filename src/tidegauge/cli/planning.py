@@ -30,6 +30,7 @@ from tidegauge.campaign.read.parse import AS_FOUND_WORD, check_other_scales, par
 from tidegauge.campaign.read.published import with_differences
 from tidegauge.cli.options import RunOptions
 from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, Output
+from tidegauge.comparison.order import values_of_axes
 from tidegauge.config.fields import option_of
 from tidegauge.durability import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import TidegaugeError, UserError
@@ -245,7 +246,8 @@ class Ready:
             f"{one.name}: {question}" for one in chosen if (question := experiments()[one.name].question(one.options))
         )
         asked = (campaign.published, campaign.thresholds, campaign.retry, self.clusters, tuple(questions))
-        return ShownPlan(trials, seconds_expected, warnings, self.memory, self.terms, *asked)
+        values = values_of_axes([point.values for point in campaign.points])
+        return ShownPlan(trials, seconds_expected, warnings, self.memory, self.terms, *asked, values)
 
     def full_speed(self, runs_directory: Path) -> FullSpeed:
         """What is known of the disks that the servers would use."""

@@ -6,10 +6,12 @@ other axes' values, the blocks. Its first alternative is what the others are com
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from tidegauge.comparison.order import labels_of_axis
 from tidegauge.comparison.within import rest_on_doubt
 from tidegauge.durability import LEVELS
 from tidegauge.model.finding import Finding
@@ -17,7 +19,7 @@ from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialSpec, Validity, family, point_words
 from tidegauge.model.variant import VARIANT, SameWithin
 from tidegauge.model.workload import Arrival
-from tidegauge.numbers import count, join_with_and, of_all, plural, quantity
+from tidegauge.numbers import count, join_with_and, of_all, plural
 from tidegauge.plain import grouped
 from tidegauge.statistics.contrasts import Contrast, compute_contrast, confidence_of_each
 from tidegauge.statistics.figures import (
@@ -150,21 +152,6 @@ class _Axis:
     name: str
     labels: tuple[str, ...]
     margin: SameWithin
-
-
-def labels_of_axis(run: StoredRun, axis: str) -> list[str]:
-    """The values of an axis: variants as the campaign lists them, quantities by size, other words as it lists them.
-
-    Of a run that does not say how its campaign lists them, by the alphabet.
-    """
-    if axis == VARIANT and run.variants:
-        return [variant.name for variant in run.variants]
-    places = {words: place for place, words in enumerate(run.listed_points)}
-    specs = [spec for spec in run.specs if axis in spec.point]
-    specs.sort(key=lambda spec: (places.get(point_words(spec.point), len(places)), spec.point[axis]))
-    labels = list(dict.fromkeys(spec.point[axis] for spec in specs))
-    sizes = {label: size for label in labels if (size := quantity(label)) is not None}
-    return sorted(labels, key=sizes.__getitem__) if len(sizes) == len(labels) else labels
 
 
 def _contests_of_trials(axis: _Axis) -> Iterator[Contest]:
@@ -342,8 +329,12 @@ def _facts_beside(axis: str, sides: Mapping[str, Sequence[MeasuredResult]]) -> I
             f"{label} {' and '.join(count(rate) for rate in values if rate)} msg/s" for label, values in rates.items()
         ]
         yield f"the offered rate differs too: {', '.join(each)}"
+    measured = [each for side in sides.values() for each in side]
+    are_all_invalid = bool(measured) and all(each.validity is Validity.INVALID for each in measured)
+    if are_all_invalid:
+        yield _why_all_invalid(measured)
     for label, side in sides.items():
-        invalid = sum(each.validity is Validity.INVALID for each in side)
+        invalid = 0 if are_all_invalid else sum(each.validity is Validity.INVALID for each in side)
         lost = sum(each.lost for each in side)
         slow = [each for each in side if each.is_warned_of(ReasonKind.NOT_KEPT_UP)]
         if not side:
@@ -356,6 +347,18 @@ def _facts_beside(axis: str, sides: Mapping[str, Sequence[MeasuredResult]]) -> I
         if slow:
             least = min(each.msgs_per_s for each in slow)
             yield f"{label} did not keep up with the offered rate: {count(round(least))} msg/s"
+
+
+def _why_all_invalid(results: Sequence[MeasuredResult]) -> str:
+    """That no trial may be used, with the commonest kind of reason in the words of the first trial that has it."""
+    are = f"{of_all(len(results), len(results), 'trial')} {'is' if len(results) == 1 else 'are'} INVALID"
+    kinds = Counter(kind for each in results for kind in dict.fromkeys(reason.kind for reason in each.reasons))
+    if not kinds:
+        return are
+    ((kind, times),) = kinds.most_common(1)
+    text = next(reason.text for each in results for reason in each.reasons if reason.kind is kind)
+    whose = "" if len(results) == 1 else " each" if times == len(results) else f" {times} of them"
+    return f"{are},{whose} for such a reason: {text}"
 
 
 def _level_words(level: int) -> str:

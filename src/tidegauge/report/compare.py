@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegauge.comparison import within
-from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
+from tidegauge.comparison.compared_trials import ComparedTrials
+from tidegauge.comparison.order import compared_trials_of, findings_of
 from tidegauge.comparison.within import Ratio
 from tidegauge.durability import levels_equal
-from tidegauge.model.trial import MeasuredResult, point_words, with_form
+from tidegauge.model.trial import MeasuredResult, with_form
 from tidegauge.numbers import factor, in_unit, join_with_and, percent, plural
+from tidegauge.report.tables import short_point
 from tidegauge.statistics.figures import FINDING_FIGURES
 from tidegauge.statistics.intervals import (
     BLOCKS_MAX,
@@ -74,10 +76,10 @@ def ratios_of(run: StoredRun) -> list[Ratio]:
     """All ratios of a run: of the figures of its trials, then of its findings."""
     ratios = [
         ratio
-        for compared in sort_compared_trials(run.results)
+        for compared in compared_trials_of(run)
         for ratio in within.ratios_of_compared(compared, run.terms.allowed)
     ]
-    return ratios + within.finding_ratios(run.findings, run.results, run.terms.allowed)
+    return ratios + within.finding_ratios(findings_of(run), run.results, run.terms.allowed)
 
 
 HOW_SURE = (
@@ -95,7 +97,7 @@ def sentence(ratio: Ratio) -> str:
 
 def experiment_at_point(experiment: str, point: Mapping[str, str]) -> str:
     """ "peak at partitions=100", or "peak" where there is no sweep."""
-    return f"{experiment} at {point_words(point)}" if point else experiment
+    return f"{experiment} at {short_point(point)}" if point else experiment
 
 
 def claim_words(ratio: Ratio) -> str:

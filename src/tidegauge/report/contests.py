@@ -13,7 +13,7 @@ from rich.console import RenderableType
 
 from tidegauge.comparison.contests import AgainstFirst, Alternative, Contest
 from tidegauge.model.trial import point_words
-from tidegauge.model.variant import VARIANT, SameWithin
+from tidegauge.model.variant import VARIANT, SameWithin, Variant
 from tidegauge.numbers import MISSING, factor, in_unit, join_with_and, percent, plural
 from tidegauge.plain import plain_value
 from tidegauge.report.compare import REPEATS_FIRST, REPEATS_SUGGESTED_MAX, too_few_words
@@ -28,17 +28,26 @@ POINTS_MAX = 12
 
 
 def variants_line(run: StoredRun) -> str:
-    """What the variants differ in: "linger-0 (producer linger.ms 0) against linger-20 (producer linger.ms 20)"."""
+    """What the variants differ in: "linger-0 (producer linger.ms 0) against linger-20 (producer linger.ms 20)".
+
+    What a variant's name says already, as that of one without a name of its own does, is not said again.
+    """
     if not run.variants:
         return ""
     if not any(variant.sets for variant in run.variants):
         names = join_with_and([variant.name for variant in run.variants])
         return f"{names} have the same settings (A/A): any difference between them is chance"
-    first, *others = (
-        f"{variant.name} ({', '.join(f'{key} {value}' for key, value in variant.sets.items())})"
-        for variant in run.variants
-    )
+    first, *others = map(_variant_words, run.variants)
     return f"{first} against {join_with_and(others)}"
+
+
+def _variant_words(variant: Variant) -> str:
+    name_parts = variant.name.split()
+    unsaid = {
+        key: value for key, value in variant.sets.items() if f"{key.rpartition(' ')[2]}={value}" not in name_parts
+    }
+    sets = ", ".join(f"{key} {value}" for key, value in unsaid.items())
+    return f"{variant.name} ({sets})" if sets else variant.name
 
 
 def margin_words(same_within: SameWithin, share: float | None = None) -> str:
@@ -143,7 +152,8 @@ def experiment_sentence(contests: Sequence[Contest]) -> str:
     for contest in contests:
         at = f"At {point_words(contest.at)}: " if contest.at else ""
         lead = f"at {contest.load} the" if contest.load.endswith("msg/s") else f"{contest.load}, the".lstrip(", ")
-        words = f"{at}{lead} {contest.figure} was {contest_sentence(contest)}"
+        is_known = any(alternative.value is not None for alternative in contest.alternatives)
+        words = f"{at}{lead} {contest.figure} {'was' if is_known else 'is not known:'} {contest_sentence(contest)}"
         sentences.append(f"{words[:1].upper()}{words[1:].rstrip('.')}.")
     return " ".join(sentences)
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from rich.console import RenderableType
 
-from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
+from tidegauge.comparison.compared_trials import ComparedTrials
+from tidegauge.comparison.order import compared_trials_of
 from tidegauge.model.trial import Latency, MeasuredResult, TrialResult
 from tidegauge.numbers import count, ms
 from tidegauge.plain import grouped
@@ -50,7 +51,7 @@ class Within:
 def merge_trials(run: StoredRun) -> list[Merged]:
     """Merged distributions, one for each system that has several usable trials at a fixed rate."""
     all_merged = []
-    for compared in sort_compared_trials(run.results):
+    for compared in compared_trials_of(run):
         for system in compared.systems if not compared.closed_loop else ():
             results = compared.usable(system)
             if len(results) > 1:
@@ -77,7 +78,7 @@ def _merge_trials_of_system(compared: ComparedTrials, system: str, trials: Seque
 def intervals_within_trials(run: StoredRun) -> list[Within]:
     """Figures of each system's only usable trial, where a table has no repeats."""
     intervals = []
-    for compared in sort_compared_trials(run.results):
+    for compared in compared_trials_of(run):
         alone = [compared.usable(system) for system in compared.systems if len(compared.of_system(system)) == 1]
         for result in (results[0] for results in alone if results):
             intervals += _intervals_of_trial(compared, result, _details_of_trial(run, result))

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegauge.comparison.compared_trials import ComparedTrials
+from tidegauge.comparison.order import Point
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import Validity
 from tidegauge.numbers import MISSING, join_with_and, plural, rounded
 from tidegauge.plain import grouped
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
-from tidegauge.report.tables import Point, axis_name
+from tidegauge.report.tables import axis_name
 from tidegauge.statistics.designs import Design, design_of_points, pairs_count, pairs_of_points
 from tidegauge.statistics.effects import Confounding, Effect, Effects, Observation, compute_effects
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, SUSTAINABLE

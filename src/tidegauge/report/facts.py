@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
+from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.comparison.contests import Contest, contests_of_run
+from tidegauge.comparison.order import compared_trials_of, findings_of
 from tidegauge.comparison.within import Ratio
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, TrialSpec, point_words
@@ -64,7 +65,7 @@ class RunFacts:
     @cached_property
     def compared_trials(self) -> list[ComparedTrials]:
         """Its results by the tables that they stand in."""
-        return sort_compared_trials(self.run.results)
+        return compared_trials_of(self.run)
 
     @cached_property
     def tables(self) -> list[Swept]:
@@ -74,7 +75,7 @@ class RunFacts:
     @cached_property
     def findings(self) -> Mapping[str, list[Finding]]:
         """What its experiments found, by their names."""
-        return by_experiment(self.run.findings)
+        return by_experiment(findings_of(self.run))
 
     @cached_property
     def ratios(self) -> list[Ratio]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
@@ -18,7 +18,7 @@ from tidegauge.plain import grouped
 from tidegauge.report.effects import effects_of_findings, effects_parts
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, columns, heading, with_blank_lines
 from tidegauge.report.names import SystemNames
-from tidegauge.report.tables import SWEPT_LABEL_CHARS_MAX, Remark, columns_of_axes, in_order, reduced_group
+from tidegauge.report.tables import SWEPT_LABEL_CHARS_MAX, Remark, columns_of_axes, reduced_group
 from tidegauge.statistics.figures import FIGURES
 
 NOTE = (
@@ -120,19 +120,9 @@ def _seconds_text(value: float | None) -> str:
     return MISSING if value is None else f"{value:,.1f}"
 
 
-def finding_parts(findings: Sequence[Finding], names: SystemNames) -> Iterable[RenderableType]:
+def finding_parts(findings: Mapping[str, Sequence[Finding]], names: SystemNames) -> Iterable[RenderableType]:
     """One part for each experiment that has findings: its answers, those that stay open in colour, and the table."""
-    order = [point_words(point) for point in in_order([finding.point for finding in findings])]
-
-    def place_in_order(finding: Finding) -> tuple[int, str, int]:
-        return order.index(point_words(finding.point)), finding.system, finding.block
-
-    return with_blank_lines(
-        *(
-            _experiment_parts(sorted(experiment_findings, key=place_in_order), names)
-            for experiment_findings in by_experiment(findings).values()
-        )
-    )
+    return with_blank_lines(*(_experiment_parts(of_experiment, names) for of_experiment in findings.values()))
 
 
 def by_experiment(findings: Sequence[Finding]) -> dict[str, list[Finding]]:

@@ -5,11 +5,11 @@ What does not fit beside the others goes into a further table below, with the ro
 
 from __future__ import annotations
 
-import math
 import os
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ LABEL_CHARS_MAX = 24
 BETWEEN_COLUMNS = "  "
 BETWEEN_GROUPS = "   "
 _RULE_CHARS_MIN = 3
+_NAME_CHARS_MIN = 8
 
 STYLES = {"valid": "green", "DOUBTFUL": "yellow", "INVALID": "bold red", "finished": "green", "failed": "bold red"}
 """Colours of whole cells, as a help only: the words say it all."""
@@ -68,6 +69,7 @@ class FigureTable:
     """A rich renderable. `labels` name the rows; every column has as many cells. Longer labels are wrapped.
 
     `leading`: columns of words that name the rows too, before the labels: the values of a sweep's axes.
+    `label_chars_max`: of labels and leading columns together; a longer word is kept whole where there is room.
     """
 
     label_head: str
@@ -83,11 +85,16 @@ class FigureTable:
 
     def lines(self, width: int) -> Iterator[list[str]]:
         """Each stacked table as a list of lines: group heads, column heads, rows."""
+        wide = self._label_width(width)
+        names = self._names_of_rows(wide)
         for groups in self.packed(width):
             yield [
-                self._padded_line("", [_group_head(group) for group in groups]),
-                self._padded_line(self._names_of_rows[0], [_group_cells(group, None) for group in groups]),
-                *self._row_lines(groups),
+                _padded_line("", wide, [_group_head(group) for group in groups]),
+                *(
+                    line
+                    for row, (first, *rest) in enumerate(names)
+                    for line in (_padded_line(first, wide, [_group_cells(group, row) for group in groups]), *rest)
+                ),
             ]
 
     def _styled_lines(self, lines: list[str], first: bool) -> Iterator[Text]:
@@ -108,30 +115,48 @@ class FigureTable:
             needed = len(BETWEEN_GROUPS) + group.width
             if not packed or group.begins_table or used + needed > width:
                 packed.append([])
-                used = self._label_width
+                used = self._label_width(width)
             packed[-1].append(group)
             used += needed
         return packed
 
     @property
-    def _names_of_rows(self) -> list[str]:
-        """The head, then what names each row: the leading cells, aligned, and its label."""
-        if not self.leading:
-            return [self.label_head, *self.labels]
-        return WordTable((*self.leading, Column(self.label_head, self.labels))).lines(math.inf)
+    def _columns_of_names(self) -> tuple[Column, ...]:
+        return (*self.leading, Column(self.label_head, self.labels))
 
-    @property
-    def _label_width(self) -> int:
-        return min(self.label_chars_max, max(map(len, self._names_of_rows)))
+    def _label_width(self, width: float) -> int:
+        """How many characters are for what names the rows: more than usual only for a word that would be broken."""
+        widths = [column.width for column in self._columns_of_names]
+        words = (word for column in self._columns_of_names for cell in column.cells for word in cell.split())
+        others = sum(widths) - max(widths) + len(BETWEEN_COLUMNS) * (len(widths) - 1)
+        room = width - len(BETWEEN_GROUPS) - max((group.width for group in self.groups), default=0)
+        whole_words = min(others + max(map(len, words), default=0), room)
+        return int(min(others + max(widths), max(self.label_chars_max, whole_words)))
 
-    def _padded_line(self, label: str, parts: Sequence[str]) -> str:
-        return BETWEEN_GROUPS.join([label.ljust(self._label_width), *parts]).rstrip()
+    def _names_of_rows(self, width: int) -> list[list[str]]:
+        """The lines of the head and of what names each row, the widest column of which is wrapped to fit."""
+        names = self._columns_of_names
+        widths = [column.width for column in names]
+        widest = widths.index(max(widths))
+        over = sum(widths) + len(BETWEEN_COLUMNS) * (len(widths) - 1) - width
+        widths[widest] = max(_NAME_CHARS_MIN, widths[widest] - over) if over > 0 else widths[widest]
+        lines_of_rows = []
+        for row in zip(*((column.head, *column.cells) for column in names), strict=True):
+            cells = [_wrapped(text, widths[place]) if place == widest else [text] for place, text in enumerate(row)]
+            lines = zip_longest(*cells, fillvalue="")
+            padded = (map(str.ljust, line, widths) for line in lines)
+            lines_of_rows.append([BETWEEN_COLUMNS.join(line).rstrip() for line in padded])
+        return lines_of_rows
 
-    def _row_lines(self, groups: Sequence[ColumnGroup]) -> Iterator[str]:
-        for index, label in enumerate(self._names_of_rows[1:]):
-            first, *rest = textwrap.wrap(label, self._label_width) or [""]
-            yield self._padded_line(first, [_group_cells(group, index) for group in groups])
-            yield from rest
+
+def _padded_line(label: str, width: int, parts: Sequence[str]) -> str:
+    return BETWEEN_GROUPS.join([label.ljust(width), *parts]).rstrip()
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """A text on lines of this width, broken at blanks, and within a word only if that is wider."""
+    lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    return lines if max(map(len, lines), default=0) <= width and lines else textwrap.wrap(text, width) or [""]
 
 
 @dataclass(frozen=True)
@@ -170,10 +195,11 @@ def _group_head(group: ColumnGroup) -> str:
     return f"{group.head} ".ljust(group.width, "-")
 
 
-def _group_cells(group: ColumnGroup, row: int | None) -> str:
+def _group_cells(group: ColumnGroup, row: int) -> str:
+    """The heads of its columns, which are row 0, or the cells of a row."""
     parts = []
     for column in group.columns:
-        text = column.head if row is None else column.cells[row]
+        text = (column.head, *column.cells)[row]
         parts.append(text.ljust(column.width) if column.words else text.rjust(column.width))
     joined = BETWEEN_COLUMNS.join(parts)
     words = group.columns[0].words

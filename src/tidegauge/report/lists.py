@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -12,6 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tidegauge.comparison.order import AxisValues, in_order
 from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.hosts.space import ASSUMED, FullSpeed, is_open_ended
 from tidegauge.hosts.storage import free_space
@@ -33,7 +34,7 @@ from tidegauge.report.layout import Column, Paragraph, WordTable, bullet, headed
 from tidegauge.report.loads import planned_load, workload_words
 from tidegauge.report.published import published_plan
 from tidegauge.report.sending import planned_words
-from tidegauge.report.tables import axis_name, in_order
+from tidegauge.report.tables import axis_name
 from tidegauge.store.read import StoredRun
 
 Places = tuple[tuple[Path, ...], tuple[Path, ...]]
@@ -104,6 +105,8 @@ class ShownPlan:
     """What clusters of others reported when they were asked, a sentence or two each."""
     questions: Sequence[str] = ()
     """What its searches look for."""
+    values: AxisValues = field(default_factory=dict)
+    """Those of the axes of a sweep, as the campaign lists them."""
 
 
 def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE) -> RenderableType:
@@ -116,7 +119,7 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
             rows[-1].append(trial)
         else:
             rows.append([trial])
-    workloads = list(_workload_parts(trials))
+    workloads = list(_workload_parts(trials, plan.values))
     steps: list[RenderableType] = [
         heading(f"{plural(len(trials), 'trial')}, in this order:"),
         _trial_table(rows[:ROWS_MAX]),
@@ -132,7 +135,7 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
     return Group(
         *with_blank_lines(
             published_plan(plan.examines, trials) if plan.examines else [],
-            _sweep_parts(trials),
+            _sweep_parts(trials, plan.values),
             steps,
             headed_bullets("Searched for:", plan.questions),
             headed_bullets(thresholds_head, plan.thresholds),
@@ -228,9 +231,9 @@ def _load_of_row(alike: Sequence[TrialSpec]) -> str:
     return load if len(alike) == 1 else f"{load}, about {len(alike)} trials"
 
 
-def _workload_parts(trials: Sequence[TrialSpec]) -> Iterator[list[RenderableType]]:
+def _workload_parts(trials: Sequence[TrialSpec], values: AxisValues) -> Iterator[list[RenderableType]]:
     """What is sent to whom and how, each once: where all send the same, only how clients are set differs."""
-    alike = _workloads_alike(trials)
+    alike = _workloads_alike(trials, values)
     rest = len(alike) - WORKLOADS_MAX
     rest_lines = [Text(f"... and {rest} more; --json has every trial's.")] if rest > 0 else []
     listed = list(alike.items())[:WORKLOADS_MAX]
@@ -247,9 +250,9 @@ def _workload_parts(trials: Sequence[TrialSpec]) -> Iterator[list[RenderableType
         yield [Paragraph(each[-1]), *rest_lines]
 
 
-def _workloads_alike(trials: Sequence[TrialSpec]) -> dict[tuple[str, str], list[TrialSpec]]:
+def _workloads_alike(trials: Sequence[TrialSpec], values: AxisValues) -> dict[tuple[str, str], list[TrialSpec]]:
     """Trials by what is sent to whom and how, both in words, in the order of their points."""
-    order = [point_words(point) for point in in_order([trial.point for trial in trials])]
+    order = [point_words(point) for point in in_order([trial.point for trial in trials], values)]
     trials = sorted(trials, key=lambda trial: order.index(point_words(trial.point)))
     compared = grouped(
         (f"{trial.experiment} {point_words(trial.point)} {trial.workload.neutral()}", trial) for trial in trials
@@ -280,9 +283,9 @@ def _distinction_words(trials_alike: Sequence[TrialSpec], trials: Sequence[Trial
     return f"{', '.join(words)}: " if words else ""
 
 
-def _sweep_parts(trials: Sequence[TrialSpec]) -> Iterable[RenderableType]:
+def _sweep_parts(trials: Sequence[TrialSpec], values: AxisValues) -> Iterable[RenderableType]:
     """The points of a sweep, with what is measured at each and how long it takes."""
-    points = in_order([trial.point for trial in trials])
+    points = in_order([trial.point for trial in trials], values)
     if not any(points):
         return
     axes = list(dict.fromkeys(axis for point in points for axis in point))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tidegauge.comparison import within
+from tidegauge.comparison.order import in_order
 from tidegauge.durability import levels_equal, levels_found
 from tidegauge.experiments.procedure import seconds_expected as trial_seconds
 from tidegauge.model.tilt import Terms
@@ -28,7 +29,6 @@ from tidegauge.report.envelopes import (
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.lists import ShownPlan
 from tidegauge.report.sending import changed_settings
-from tidegauge.report.tables import in_order
 from tidegauge.store.envelopes import PlanFile, PlannedMemory
 from tidegauge.store.files import REPORT_NAME
 from tidegauge.store.read import StoredRun
@@ -218,7 +218,7 @@ def plan_summary(plan: ShownPlan) -> dict[str, Any]:
                 "trials": sum(trial.point == point for trial in trials),
                 "seconds_expected": sum(trial_seconds(trial) for trial in trials if trial.point == point),
             }
-            for point in in_order([trial.point for trial in trials])
+            for point in in_order([trial.point for trial in trials], plan.values)
             if point
         ],
         trials=plain_value(tuple(trials)),

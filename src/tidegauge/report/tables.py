@@ -12,6 +12,7 @@ from statistics import median
 from typing import TypeVar
 
 from tidegauge.comparison.compared_trials import ComparedTrials
+from tidegauge.comparison.order import Point
 from tidegauge.model.trial import (
     LoadResult,
     MeasuredResult,
@@ -22,7 +23,7 @@ from tidegauge.model.trial import (
     point_words,
 )
 from tidegauge.model.workload import SubscriptionType
-from tidegauge.numbers import MISSING, count, in_unit, leading_quantity, ms, plural, rounded, short
+from tidegauge.numbers import MISSING, count, in_unit, ms, plural, rounded, short
 from tidegauge.plain import grouped
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
 from tidegauge.statistics.figures import FIGURES, Figure, prompt_readers
@@ -196,10 +197,8 @@ def footnotes(compared: ComparedTrials) -> list[str]:
             if all(len(prompt_readers(load)) == len(load.subscriptions) for load in compared.loads)
             else "End-to-end times are without those of late readers, which were made to wait."
         )
-        notes.append(
-            "Figures are over the whole time before, during and after catching up; those of each phase are below. "
-            + times
-        )
+        phases = "; those of each phase are below" if any(load.records for load in compared.loads) else ""
+        notes.append(f"Figures are over the whole time before, during and after catching up{phases}. {times}")
     notes += _promise_notes(compared)
     if compared.closed_loop and compared.loads:
         notes.append(
@@ -404,27 +403,8 @@ def _across_clocks(results: Sequence[MeasuredResult]) -> str:
     return f"how far their clocks are apart is known to within {rounded(within_us, 2)} us either way{p99}"
 
 
-Point = Mapping[str, str]
-
 SWEPT_LABEL_CHARS_MAX = 56
 """How long labels of the swept values and the system together may be."""
-
-
-def in_order(points: Sequence[Point]) -> list[Point]:
-    """Each point once, by its values: quantities by their size, other words by the alphabet, the first axis first."""
-    unique = {point_words(point): point for point in points}
-    numeric = {
-        axis: all(leading_quantity(point.get(axis, "")) is not None for point in unique.values())
-        for point in unique.values()
-        for axis in point
-    }
-
-    def key(point: Point) -> list[tuple[float, str]]:
-        return [
-            (leading_quantity(value) or 0.0, "") if numeric[axis] else (0.0, value) for axis, value in point.items()
-        ]
-
-    return sorted(unique.values(), key=key)
 
 
 def axis_name(axis: str) -> str:
@@ -476,15 +456,14 @@ class Swept:
 
 
 def swept_tables(all_compared: Sequence[ComparedTrials]) -> list[Swept]:
-    """The tables of a sweep's results. An experiment that the campaign lists several times gets one for each."""
+    """The tables of a sweep's results, which come in the order of their points.
+
+    An experiment that the campaign lists several times gets one for each.
+    """
     compared_by_table: dict[tuple[str, int], list[ComparedTrials]] = {}
     seen: dict[tuple[str, str], int] = {}
     for compared in all_compared:
         at = (compared.experiment, point_words(compared.point))
         number = seen[at] = seen.get(at, -1) + 1
         compared_by_table.setdefault((compared.experiment, number), []).append(compared)
-    order = [point_words(point) for point in in_order([compared.point for compared in all_compared])]
-    return [
-        Swept(name, tuple(sorted(compared_of_table, key=lambda compared: order.index(point_words(compared.point)))))
-        for (name, _), compared_of_table in compared_by_table.items()
-    ]
+    return [Swept(name, tuple(compared_of_table)) for (name, _), compared_of_table in compared_by_table.items()]

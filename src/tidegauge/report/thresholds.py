@@ -9,7 +9,8 @@ from typing import Any
 from rich.console import RenderableType
 
 from tidegauge.comparison import within
-from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
+from tidegauge.comparison.compared_trials import ComparedTrials
+from tidegauge.comparison.order import compared_trials_of, findings_of
 from tidegauge.model.trial import LoadResult, point_words
 from tidegauge.numbers import count, rounded
 from tidegauge.plain import plain_value
@@ -67,13 +68,13 @@ def _abort_rulings(run: StoredRun) -> tuple[Ruling, ...]:
 
 def questions_asked(run: StoredRun) -> list[Asked]:
     """The tables of a run, and what its experiments found."""
-    tables = sort_compared_trials(run.results)
+    tables = compared_trials_of(run)
     several = [table.experiment for table in tables]
     questions = []
     for table in tables:
         where = _where_measured(table, several.count(table.experiment) > 1)
         questions.append(Asked(table.experiment, where, table.point, table.closed_loop, results=table.results))
-    for (experiment, _), findings in within.by_question(run.findings).items():
+    for (experiment, _), findings in within.by_question(findings_of(run)).items():
         point = findings[0].point
         questions.append(Asked(experiment, experiment_at_point(experiment, point), point, False, findings=findings))
     return questions

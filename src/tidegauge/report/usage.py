@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from tidegauge.comparison.compared_trials import sort_compared_trials
+from tidegauge.comparison.order import compared_trials_of
 from tidegauge.model.ceilings import SYNC_SMALL_BYTES, DiskCeiling, RunCeilings
 from tidegauge.model.disturbance import taken_words
 from tidegauge.model.trial import MeasuredResult, point_words
@@ -142,7 +142,7 @@ def rows(run: StoredRun) -> list[Used]:
     """Results that tables show: of repeated trials the one with the middle rate, of a search its confirmation."""
     every = {row.result.spec.trial_id: row for row in results_used(run)}
     table_rows = []
-    for compared in sort_compared_trials(run.results):
+    for compared in compared_trials_of(run):
         for system in compared.systems:
             by_rate = sorted(compared.usable(system), key=lambda result: result.msgs_per_s)
             if by_rate:

@@ -13,6 +13,7 @@ from math import floor, log10
 
 from tidegauge.comparison import within
 from tidegauge.comparison.compared_trials import ComparedTrials
+from tidegauge.comparison.contests import DURABILITY
 from tidegauge.comparison.within import Ratio
 from tidegauge.durability import levels_found
 from tidegauge.model.finding import Finding
@@ -25,7 +26,7 @@ from tidegauge.report.compare import Estimate, estimate, estimate_of
 from tidegauge.report.distributions import Within
 from tidegauge.report.effects import effects_of_compared, effects_sentence
 from tidegauge.report.facts import RunFacts
-from tidegauge.report.tables import in_order, short_point
+from tidegauge.report.tables import short_point
 from tidegauge.statistics.figures import FIGURES, FindingFigure, Shown, figures_found
 from tidegauge.statistics.intervals import CONFIDENCE, ComparisonVerdict
 from tidegauge.store.read import StoredRun
@@ -246,9 +247,9 @@ def _verdict_on_findings(findings: Sequence[Finding], facts: RunFacts) -> Experi
     compared = within.finding_ratios(findings, facts.run.results, facts.run.terms.allowed)
     at_points = grouped((point_words(finding.point), finding) for finding in findings)
     sentences = []
-    for at in map(point_words, in_order([finding.point for finding in findings])):
+    for at, at_point in at_points.items():
         ratios = [ratio for ratio in compared if point_words(ratio.point) == at]
-        sentence = _at_one_point(at_points[at], ratios, facts)
+        sentence = _at_one_point(at_point, ratios, facts)
         sentences.append(f"At {at}: {sentence}" if at else sentence)
     name = findings[0].experiment
     if len(sentences) < POINTS_APART_MIN:
@@ -467,10 +468,19 @@ def _range_words(
 
 
 def _short_place(system: str, at: str, facts: RunFacts) -> str:
-    """A point with the short names of its fields, and the form where the system has another there than elsewhere."""
+    """A point with the short names of its fields, and the form where the system has another there than elsewhere.
+
+    A form that is another system's is left out.
+    """
     points = {point_words(spec.point): spec.point for spec in facts.run.specs}
     place = facts.names.where(system, at)
-    return place.replace(at, short_point(points[at])) if at in points else place
+    if at not in points:
+        return place
+    point = dict(points[at])
+    level, _, form = point.get(DURABILITY, "").partition(" ")
+    if form and form != facts.names.form(system, at):
+        point[DURABILITY] = level
+    return place.replace(at, short_point(point))
 
 
 def _over_points(ratios: Sequence[Ratio], points: int, facts: RunFacts, *, once: bool) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from run_samples import spec
 from variant_samples import p99_result, run_of, run_with_variants
 
-from tidegauge.comparison.contests import Contest, contests_of_run, labels_of_axis
+from tidegauge.comparison.contests import Contest, contests_of_run
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.reason import Reason, ReasonKind
@@ -159,17 +158,3 @@ def test_what_experiments_found_is_compared_too() -> None:
     assert contest.against_first[0].contrast is not None
     assert contest.against_first[0].contrast.verdict is ComparisonVerdict.WORSE
     assert contest.against_first[0].contrast.ratio == pytest.approx(0.5)
-
-
-def labels_of(listed: Sequence[str], values: Sequence[str]) -> list[str]:
-    """The values of an axis of a run that measured them in one order and whose campaign lists them in another."""
-    results = [p99_result({"axis": value}, 0, 3.0, number) for number, value in enumerate(values, 1)]
-    meaning = {f"sweep[{number}]": f"axis={value}" for number, value in enumerate(listed, 1)}
-    return labels_of_axis(replace(run_of(results), meaning=meaning), "axis")
-
-
-def test_quantities_are_in_order_of_size_and_words_as_the_campaign_lists_them() -> None:
-    assert labels_of(["none", "lz4", "gzip"], ["gzip", "none", "lz4"]) == ["none", "lz4", "gzip"]
-    assert labels_of([], ["none", "gzip", "lz4"]) == ["gzip", "lz4", "none"], "not said: by the alphabet"
-    assert labels_of(["1MiB", "16KiB", "128KiB"], ["128KiB", "1MiB", "16KiB"]) == ["16KiB", "128KiB", "1MiB"]
-    assert labels_of(["4.3.1", "4.2.0"], ["4.2.0", "4.3.1"]) == ["4.3.1", "4.2.0"], "a version is no quantity"

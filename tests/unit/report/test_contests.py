@@ -9,6 +9,7 @@ from shown_runs import rendered
 from variant_samples import LINGER, p99_result, run_of, run_with_variants
 
 from tidegauge.comparison.contests import contests_of_run
+from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import Validity
 from tidegauge.model.variant import SameWithin, Variant
 from tidegauge.report.contests import (
@@ -146,6 +147,33 @@ def test_the_table_ranks_and_names_the_baseline() -> None:
     assert "the 2 intervals against linger-0 hold together in 95% of cases (each 97.5%)" in " ".join(
         contest_notes(contest)
     )
+
+
+def test_what_a_name_says_already_is_not_said_again() -> None:
+    """A variant without a name of its own is called by what it sets."""
+    variants = (
+        Variant("linger.ms=0", {"producer linger.ms": "0", "producer acks": "all"}),
+        Variant("linger.ms=20 acks=1", {"producer linger.ms": "20", "producer acks": "1"}),
+    )
+    run = replace(run_with_variants(SLOW), variants=variants)
+    assert variants_line(run) == "linger.ms=0 (producer acks all) against linger.ms=20 acks=1"
+
+
+def test_of_variants_that_are_all_invalid_one_sentence_says_so_with_the_commonest_reason() -> None:
+    late, lost = (
+        Reason(ReasonKind.OWN_LAG, "the load generator was late"),
+        Reason(ReasonKind.LOST, "1 message was lost"),
+    )
+    run = run_with_variants({**SLOW, "1": (2.0, 2.1, 1.9)}, validity=Validity.INVALID, reasons=(late,))
+    (first, *others) = run.results
+    (verdict,) = answer(run).verdicts
+    assert verdict.sentence == (
+        f"At 20,000 msg/s the response p99 is not known: no figure that may be used; all {len(run.results)} trials are "
+        "INVALID, each for such a reason: the load generator was late."
+    )
+    some = run_of([replace(first, reasons=(lost,)), *others], run.variants)
+    assert f"{len(others)} of them for such a reason: the load generator was late." in answer(some).headline
+    assert "linger-20" not in answer(some).headline
 
 
 def test_every_medium_says_what_differs_and_the_verdict() -> None:

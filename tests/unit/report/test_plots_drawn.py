@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import isnan, prod
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from gallery_samples import (
@@ -27,6 +28,7 @@ from gallery_samples import (
     SIX,
     SUSTAINED,
     THREE,
+    UNNAMED,
     VARIANTS,
     heat_ms,
 )
@@ -38,7 +40,7 @@ from matplotlib.patches import Rectangle
 from page_scenes import run_named
 
 from tidegauge import store
-from tidegauge.model.trial import Validity
+from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.report.html.answer import answer
 from tidegauge.report.html.page import plots_of, system_places
 from tidegauge.report.plots.draw import drawn_like_files, file_figure
@@ -46,6 +48,7 @@ from tidegauge.report.plots.draw_cells import colour_of_shade, light_of_colour, 
 from tidegauge.report.plots.model import Axis, Cell, Form, Mark, Plot, Scale, data_table
 from tidegauge.report.plots.paper import PAGE
 from tidegauge.report.provenance import provenance_words
+from tidegauge.statistics.histograms import latency_summary
 from tidegauge.statistics.intervals import geometric_mean
 from tidegauge.store.read import StoredRun
 
@@ -242,6 +245,21 @@ class TestEachPicture:
         assert len(set(ids)) == len(ids)
 
 
+@pytest.mark.parametrize("name", GALLERY)
+def test_its_seconds_and_distributions_are_those_of_its_results(gallery: Gallery, name: str) -> None:
+    """Else one picture would contradict another, and nobody could tell a mistake of drawing from one of the sample."""
+    run = gallery.run(name)
+    details = store.details_of(run)
+    for result in run.measured:
+        if not isinstance(result, LoadResult) or not result.acked:
+            continue
+        trial = details[result.spec.trial_id]
+        measured = [row["acked_msgs"] for row in trial.seconds if row["phase"] not in ("warm-up", "drain")]
+        assert fmean(measured) == pytest.approx(result.msgs_per_s, rel=0.02), result.spec.trial_id
+        p99_ms = latency_summary(trial.histograms["response"]).p99_ms
+        assert p99_ms == pytest.approx(result.response.p99_ms or p99_ms, rel=0.1), result.spec.trial_id
+
+
 @pytest.mark.parametrize("name", WITHOUT_PICTURES)
 def test_where_there_is_nothing_to_draw_nothing_is_drawn(gallery: Gallery, name: str) -> None:
     assert gallery.pictures(name) == []
@@ -408,8 +426,8 @@ class TestSweeps:
     def test_the_first_picture_has_every_point_of_two_axes(self, gallery: Gallery) -> None:
         first = gallery.pictures("sweep-of-three")[0]
         assert first.plot.title == "Response p99 at each of 6 points"
-        assert first.axes.get_xlabel() == "partitions / durability"
-        names = ["1 / 2 bypass", "1 / 4", "100 / 2 bypass", "100 / 4", "1000 / 2 bypass", "1000 / 4"]
+        assert first.axes.get_xlabel() == f"partitions / durability level (form: {PULSAR})"
+        names = ["1 / 2 (bypass)", "1 / 4", "100 / 2 (bypass)", "100 / 4", "1000 / 2 (bypass)", "1000 / 4"]
         assert list(first.plot.x.names) == names
         for place, system in enumerate(THREE, 1):
             expected = [7.8 * place * step / level for step in (1, 2, 3) for level in (1, 2)]
@@ -525,12 +543,25 @@ class TestInvalidTrials:
             assert "INVALID" in f"{drawn.words} {' '.join(drawn.x_words)}", drawn.plot.title
 
 
+class TestVariantsWithLongNames:
+    """They are rows with whole names, where names below an axis would be cut or written over each other."""
+
+    def test_names_stand_whole_beside_their_points(self, gallery: Gallery) -> None:
+        for title in ("Response p99 by variant", "Response p99: difference from", "Median response time by variant"):
+            drawn = gallery.titled("variants-without-names", title)[0]
+            assert drawn.plot.lying, title
+            shown = [" ".join(text.get_text().split()) for text in drawn.axes.get_yticklabels()]
+            assert [name.removesuffix(" (baseline)") for name in shown] == list(UNNAMED)[-len(shown) :]
+        assert not gallery.titled("variants", "Response p99 by variant")[0].plot.lying
+
+
 class TestVariants:
     """Each variant with its interval, and its difference from the first with the margin of the same shaded."""
 
     def test_each_variant_stands_at_its_mean_with_its_blocks_beside(self, gallery: Gallery) -> None:
         drawn = gallery.titled("variants", "Response p99 by variant")[0]
-        assert drawn.x_words == list(VARIANTS)
+        first, *others = VARIANTS
+        assert [word.replace("\n", " ") for word in drawn.x_words] == [f"{first} (baseline)", *others]
         means = {place: fmean for place, fmean in drawn.points(KAFKA) if place == int(place)}
         for place, values in enumerate(VARIANTS.values()):
             assert means[place] == pytest.approx(geometric_mean(values))

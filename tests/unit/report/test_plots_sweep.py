@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from report_samples import KAFKA, PULSAR
 from run_samples import result, spec
+from variant_samples import run_of
 
-from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
+from tidegauge.comparison.compared_trials import ComparedTrials
+from tidegauge.comparison.order import compared_trials_of
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.workload import LateReaders
 from tidegauge.report.compare import estimate
@@ -37,7 +39,7 @@ class TestSweep:
     )
 
     def plots(self, results: tuple[LoadResult, ...]) -> dict[str, Plot]:
-        (table,) = swept_tables(sort_compared_trials(results))
+        (table,) = swept_tables(compared_trials_of(run_of(results)))
         return {plot.plot_id: plot for plot in sweep_plots(table, "01")}
 
     def test_values_stand_in_order_and_each_point_of_other_axes_has_its_plot(self) -> None:
@@ -116,7 +118,7 @@ class TestSweep:
         assert (plot.x.label, plot.title) == ("linger.ms", "Response p99 by linger.ms")
 
     def test_one_point_is_no_sweep(self) -> None:
-        (table,) = swept_tables(sort_compared_trials((at(KAFKA, 1.0, partitions="1"),)))
+        (table,) = swept_tables(compared_trials_of(run_of([at(KAFKA, 1.0, partitions="1")])))
         assert sweep_plots(table, "01") == []
         assert longest_axis([{}]) is None
 

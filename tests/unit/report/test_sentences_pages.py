@@ -362,6 +362,7 @@ CLAIMS = [
     Claim("Repeated within one run: another day", "three-blocks", "not all repeated"),
     Claim("Some of these were measured once only, and all within one run", "not all repeated", "three-blocks"),
     Claim("Found once, in trials of at most {}", "search-of-a-sweep", "steps without a finding"),
+    Claim("{} of searches are not among them.", "search-of-a-sweep", "one-system"),
     Claim("One trial each, of at most {}", "one-system", "three-blocks"),
     Claim("Servers that others run: what else they did", "servers of others", "one-system"),
     Claim("Servers on hosts of their own, the clients {}", "clocks bounded", "one-system"),
@@ -1255,7 +1256,16 @@ def _stepped_variants() -> Iterable[str]:
     return (*both, *_of_contests(replace(run, findings=(*findings[3:], *undecided))))
 
 
+def _all_variants_invalid_for_several_reasons() -> Iterable[str]:
+    """All variants INVALID: five trials were late, one had lost a message as well."""
+    run = run_with_variants(_APART, validity=Validity.INVALID, reasons=_LATE)
+    (first, *others) = run.results
+    lost = replace(first, reasons=(Reason(ReasonKind.LOST, "a message was lost"),))
+    return _of_contests(run_of_results([lost, *others], run.variants))
+
+
 _APART = {"linger-0": (3.0, 3.1, 2.9), "linger-20": (22.0, 22.3, 21.8)}
+_LATE = (Reason(ReasonKind.OWN_LAG, "the load generator was late"),)
 SCENES |= {
     "variants": lambda: _variants(_APART),
     "three variants": lambda: _variants({**_APART, "1": (2.0, 2.1, 1.9)}),
@@ -1267,10 +1277,13 @@ SCENES |= {
     "variants at two levels": lambda: _variants_with("level", LevelFinding(4, ("acks",))),
     "variants at an unknown level": lambda: _variants_with("level", LevelFinding(None, ("acks",))),
     "variants at two rates": lambda: _variants_with("offered_msgs_per_s", 30_000.0),
+    "variants once": lambda: _variants({name: values[:1] for name, values in _APART.items()}),
     "a variant is DOUBTFUL": lambda: _variants_with("validity", Validity.DOUBTFUL),
     "variants of unequal blocks": lambda: _variants({**_APART, "linger-20": _APART["linger-20"][:2]}),
     "a variant is INVALID": lambda: _variants_with("validity", Validity.INVALID),
     "all variants are INVALID": lambda: _variants(_APART, validity=Validity.INVALID),
+    "all variants are INVALID for a reason": lambda: _variants(_APART, validity=Validity.INVALID, reasons=_LATE),
+    "variants are INVALID for several reasons": _all_variants_invalid_for_several_reasons,
     "a variant does not keep up": lambda: _variants_with("warnings", (Reason(ReasonKind.NOT_KEPT_UP, "less"),)),
     "a variant has no trial": lambda: _of_contests(
         run_of_results(run_with_variants({"linger-0": (3.0, 3.1, 2.9)}).results, run_with_variants(_APART).variants)
@@ -1298,6 +1311,11 @@ CLAIMS += [
     Claim("no point is compared with another", "points of a sweep measured twice", "points of a short sweep"),
     Claim("... and {} more in the report and in --json", "points of a long sweep", "points of a short sweep"),
     Claim("Mark: geometric mean over blocks", "variants", "all variants are INVALID"),
+    Claim("Mark: geometric mean over blocks", "variants", "variants once"),
+    Claim(" (of fewer than {} blocks their range)", "variants of unequal blocks", "variants twice"),
+    Claim(" (of fewer than {} blocks their range)", "variants of unequal blocks", "variants"),
+    Claim("{},{} for such a reason: {}", "all variants are INVALID for a reason", "a variant is INVALID"),
+    Claim("{},{} for such a reason: {}", "variants are INVALID for several reasons", "all variants are INVALID"),
     Claim("Whisker: {} interval; shaded: the same {}", "variants", "all variants are INVALID"),
     Claim("{}{}: difference from {}", "variants", "all variants are INVALID"),
     Claim("the durability level differs too: {}", "variants at two levels", "variants"),

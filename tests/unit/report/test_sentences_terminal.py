@@ -204,6 +204,7 @@ TABLES = (
     Claim("End-to-end times of late readers include the time", "all read late", "one of two reads late"),
     Claim("End-to-end times are without those of late readers", "one of two reads late", "all read late"),
     Claim("Figures are over the whole time before, during and after", "all read late", "two trials"),
+    Claim("; those of each phase are below", "one of two reads late, phase by phase", "all read late"),
     Claim("Closed loop: the next message waits for an earlier one", "two peaks", "two trials"),
     Claim("nothing is known but their number", "reading", "reading what was ours"),
     Claim("; of the others {}", "reading what was ours in part", "reading what was ours"),

@@ -13,6 +13,7 @@ from terminal_scenes import run_of
 from tidegauge import store
 from tidegauge.comparison import within
 from tidegauge.comparison.compared_trials import sort_compared_trials
+from tidegauge.comparison.order import compared_trials_of, values_of_axes
 from tidegauge.durability import levels_equal, levels_found
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
@@ -20,15 +21,22 @@ from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.report import compare, levels
 from tidegauge.report.facts import RunFacts, table_notes
-from tidegauge.report.findings import finding_parts
+from tidegauge.report.findings import by_experiment, finding_parts
 from tidegauge.report.html.answer import answer
+from tidegauge.report.html.first_table import first_table
+from tidegauge.report.html.index_rows import index_row
+from tidegauge.report.html.sections import sections
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
+from tidegauge.report.lists import ShownPlan, plan_list
 from tidegauge.report.names import SystemNames
-from tidegauge.report.summary import run_summary
-from tidegauge.report.tables import columns_of_axes, in_order, remarks, swept_tables
+from tidegauge.report.plots.overview import overview
+from tidegauge.report.plots.sweep import sweep_plots
+from tidegauge.report.summary import plan_summary, run_summary
+from tidegauge.report.tables import columns_of_axes, remarks, swept_tables
 from tidegauge.report.terminal import run_report
 from tidegauge.report.verdicts import verdicts
 from tidegauge.statistics.intervals import ComparisonVerdict
+from tidegauge.store.details import TrialDetails
 
 
 def at(number: int, system: str = "kafka@4.3.1", scale: float = 1.0, **point: str) -> LoadResult:
@@ -46,21 +54,6 @@ def text_of(renderables: object) -> str:
         for renderable in renderables if isinstance(renderables, list) else [renderables]:
             console.print(renderable)
     return capture.get()
-
-
-def test_points_are_in_the_order_of_their_quantities() -> None:
-    points = [{"batch-size": size, "who": who} for size in ("1MiB", "1KiB", "64KiB") for who in ("b", "a")]
-    assert [tuple(point.values()) for point in in_order(points + points)] == [
-        ("1KiB", "a"),
-        ("1KiB", "b"),
-        ("64KiB", "a"),
-        ("64KiB", "b"),
-        ("1MiB", "a"),
-        ("1MiB", "b"),
-    ]
-    for words in (["500k", "1M", "1.5M", "2000000"], ["30s", "5m", "2h", "1d"], ["100B", "1KiB", "1MB", "1MiB"]):
-        assert [point["n"] for point in in_order([{"n": word} for word in reversed(words)])] == words
-    assert [point["n"] for point in in_order([{"n": "10"}, {"n": "9"}, {"n": "x"}])] == ["10", "9", "x"], "words"
 
 
 def test_swept_values_stand_in_columns_before_the_system() -> None:
@@ -83,6 +76,18 @@ def test_a_head_has_a_rule_where_there_is_room_for_more_than_a_dash() -> None:
         group = ColumnGroup("times", (Column("p99", ("1" * wide,)),))
         ((head, *_),) = FigureTable("", ("a",), (group,)).lines(100)
         assert head.strip() == rule
+
+
+def test_long_names_stay_whole_where_there_is_room_and_under_their_own_head_where_there_is_not() -> None:
+    name, two = "zstd-with-a-long-linger-and-acks-1", "linger.ms=20 compression.type=zstd acks=1"
+    group = ColumnGroup("", (Column("rate", ("7", "8")),))
+    ((_, _, *rows),) = FigureTable("variant", (name, "none"), (group,)).lines(80)
+    assert [row.split() for row in rows] == [[name, "7"], ["none", "8"]]
+    leading = (Column("variant", (two, "none"), words=True),)
+    ((_, head, *rows),) = FigureTable("system", ("kafka@4.3.1", "kafka@4.3.1"), (group,), 45, leading).lines(60)
+    assert head.split() == ["variant", "system", "rate"]
+    assert {row.index("kafka") for row in (rows[0], rows[-1])} == {head.index("system")}
+    assert " ".join(row[: head.index("system")].strip() for row in rows[:-1]) == two
 
 
 def test_validity_is_that_of_all_trials_of_a_system() -> None:
@@ -109,7 +114,7 @@ def test_one_table_for_an_experiment_with_all_its_points() -> None:
     results = [at(n, system, partitions=p) for n, (p, system) in enumerate(
         (p, s) for p in ("100", "1") for s in ("pulsar@4.2.4", "kafka@4.3.1")
     )]  # fmt: skip
-    (one,) = swept_tables(sort_compared_trials(results))
+    (one,) = swept_tables(compared_trials_of(run_of(*results)))
     lines = [line for line in text_of(one.table()).splitlines() if line.strip()]
     assert lines[1].startswith("partitions  system")
     assert [line.split()[:2] for line in lines[2:6]] == [
@@ -118,6 +123,39 @@ def test_one_table_for_an_experiment_with_all_its_points() -> None:
         ["100", "kafka@4.3.1"],
         ["100", "pulsar@4.2.4"],
     ]
+
+
+def test_every_table_picture_and_list_has_values_as_the_campaign_lists_them() -> None:
+    """By the alphabet "gzip" would be first; it was measured first as well."""
+    listed = ("none", "lz4", "gzip")
+    results = [at(number, compression=value) for number, value in enumerate(("gzip", "lz4", "none"), 1)]
+    meaning = {f"sweep[{number}]": f"compression={value}" for number, value in enumerate(listed, 1)}
+    run = run_of(*results, meaning=meaning)
+    facts, details = RunFacts(run), {trial.trial_id: TrialDetails(trial, (), None) for trial in run.trials}
+    (table,) = facts.tables
+    assert [plot.x.names for plot in sweep_plots(table, "x")] == [listed] * 4
+    assert table.table().leading[0].cells == listed
+    first, picture = first_table(run, verdicts(facts)), overview(run, ())
+    assert first is not None
+    assert picture is not None
+    assert (first.table.leading[0].cells, picture.x.names) == (listed, listed)
+    parts = [part.title for section in sections(run, details) for part in section.parts]
+    assert parts[1:] == [f"compression={value}" for value in listed]
+    figures = [str(row["experiment"]) for row in index_row(run, "")["figures"]]
+    assert figures == [f"latency at compression={value}" for value in listed]
+    printed = text_of(run_report(run))
+    places = [printed.index(f"{value:<11}  kafka") for value in listed]
+    assert places == sorted(places)
+
+
+def test_a_plan_lists_points_as_the_campaign_does() -> None:
+    points = [{"compression": value} for value in ("none", "lz4", "gzip")]
+    trials = [replace(spec(number=number), point=point) for number, point in enumerate(reversed(points), 1)]
+    plan = ShownPlan(trials, 60.0, values=values_of_axes(points))
+    assert [each["point"] for each in plan_summary(plan)["points"]] == points
+    lines = text_of(plan_list(plan)).splitlines()
+    head = lines.index("3 points of the sweep, in random order within each block:")
+    assert [line.split()[0] for line in lines[head + 2 : head + 5]] == ["none", "lz4", "gzip"]
 
 
 def test_systems_are_compared_within_a_point_only() -> None:
@@ -137,11 +175,11 @@ def test_findings_are_compared_within_a_point_only() -> None:
         )  # fmt: skip
 
     assert within.finding_ratios([found("kafka", "1", 10.0), found("pulsar", "2", 5.0)], (), across_levels=True) == []
-    own = [found("kafka", "10", 10.0), found("pulsar", "10", 5.0), found("kafka", "9", 7.0)]
+    own = [found("kafka", "9", 7.0), found("kafka", "10", 10.0), found("pulsar", "10", 5.0)]
     assert [ratio.comparison.ratio for ratio in within.finding_ratios(own, (), across_levels=True)] == [
         pytest.approx(0.5)
     ]
-    shown = text_of(list(finding_parts(own, SystemNames(()))))
+    shown = text_of(list(finding_parts(by_experiment(own), SystemNames(()))))
     assert "partitions=10: kafka: x" in shown
     assert shown.index("9           kafka") < shown.index("10          kafka")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidegauge.comparison.compared_trials import sort_compared_trials
+from tidegauge.comparison.order import compared_trials_of
 from tidegauge.durability import levels_found
 from tidegauge.limiting.decide import FULL
 from tidegauge.model.attest import Attestation, Means
@@ -116,7 +116,7 @@ def _no_answer(run: StoredRun) -> str:
 
 def _loads_shown(run: StoredRun) -> tuple[str, ...]:
     """The workload with the settings of clients; of many, as a sweep has them, the first few."""
-    measured = sort_compared_trials(run.measured)
+    measured = compared_trials_of(run)
     loads = list(dict.fromkeys(compared_words(compared) for compared in measured))
     if len(loads) < 2:
         return (*_level_of_variants(run), *loads)
@@ -449,8 +449,10 @@ def _validity_badge(run: StoredRun) -> Badge:
     state = BAD if bad else DOUBT if numbers[Validity.DOUBTFUL] else GOOD
     words = ", ".join(f"{number} {kind.shown}" for kind, number in numbers.items() if number)
     remarked = [result for result in measured if result.warnings]
-    sentence = f"{len(remarked)} with remarks, such as: {remarked[0].warnings[0]}." if remarked else ""
-    return Badge(state, f"{plural(len(measured), 'trial')}: {words}", sentence)
+    sentences = [f"{len(remarked)} with remarks, such as: {remarked[0].warnings[0]}."] if remarked else []
+    steps = len(run.results) - len(measured)
+    sentences += [f"{plural(steps, 'step')} of searches are not among them."] if steps else []
+    return Badge(state, f"{plural(len(measured), 'trial')}: {words}", " ".join(sentences))
 
 
 def _unsaid_sentences(run: StoredRun) -> tuple[str, ...]:

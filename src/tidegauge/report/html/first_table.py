@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tidegauge.comparison.compared_trials import ComparedTrials
+from tidegauge.comparison.order import Point, findings_of
 from tidegauge.model.trial import LoadResult, MeasuredResult, Validity, point_words
 from tidegauge.model.workload import Arrival
 from tidegauge.numbers import in_unit, join_with_and
+from tidegauge.plain import grouped
 from tidegauge.report.compare import estimate_of
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
 from tidegauge.report.names import SystemNames, names_of
-from tidegauge.report.tables import Point, columns_of_axes, validity_of_all
+from tidegauge.report.tables import columns_of_axes, validity_of_all
 from tidegauge.report.verdicts import ExperimentVerdict
 from tidegauge.statistics.figures import FIGURES
 from tidegauge.store.read import StoredRun
@@ -61,20 +64,23 @@ def first_table(run: StoredRun, verdicts: Sequence[ExperimentVerdict]) -> FirstT
 
 
 def _rows_of_verdict(verdict: ExperimentVerdict, run: StoredRun) -> list[_Row]:
-    """A row for each system at each point: of its trials, or of the one whose figures a search publishes."""
-    rows = [
+    """A row for each system at each point: of its trials, or of those whose figures its searches publish."""
+    return [
         _Row(verdict.experiment, compared.point, system, compared.of_system(system), compared.usable(system))
-        for compared in verdict.compared_trials
+        for compared in verdict.compared_trials or _published_trials(verdict.experiment, run)
         for system in compared.systems
     ]
-    if rows:
-        return rows
-    published = {f.published_trial_id for f in run.findings if f.experiment == verdict.experiment}
-    return [
-        _Row(verdict.experiment, trial.spec.point, trial.spec.system, [trial], [trial])
-        for trial in run.measured
-        if trial.spec.trial_id in published
-    ]
+
+
+def _published_trials(experiment: str, run: StoredRun) -> list[ComparedTrials]:
+    """The trials whose figures an experiment's findings publish, at each point those of all systems and blocks."""
+    by_trial_id = {trial.spec.trial_id: trial for trial in run.measured}
+    at_points = grouped(
+        (point_words(finding.point), by_trial_id[trial_id])
+        for finding in findings_of(run)
+        if finding.experiment == experiment and (trial_id := finding.published_trial_id or "") in by_trial_id
+    )
+    return [ComparedTrials(experiment, tuple(trials)) for trials in at_points.values()]
 
 
 def _table_of_rows(rows: Sequence[_Row], names: SystemNames) -> FigureTable:

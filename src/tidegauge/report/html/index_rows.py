@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
+from tidegauge.comparison.compared_trials import ComparedTrials
+from tidegauge.comparison.order import compared_trials_of, findings_of
 from tidegauge.numbers import in_unit
 from tidegauge.report.compare import Estimate, estimate, estimate_of, experiment_at_point
 from tidegauge.report.ending import End, ending
@@ -44,7 +45,7 @@ def index_row(run: StoredRun, href: str) -> dict[str, Any]:
         "trials": f"{len(run.results)}/{run.trials_expected}",
         "answer": answer(run).headline,
         "unequal": bool(run.terms.unequal),
-        "figures": [*_rows_of_trials(sort_compared_trials(run.results)), *_rows_of_findings(run)],
+        "figures": [*_rows_of_trials(compared_trials_of(run)), *_rows_of_findings(run)],
     }
 
 
@@ -77,7 +78,7 @@ def _rows_of_trials(all_compared: Sequence[ComparedTrials]) -> Iterator[Mapping[
 def _rows_of_findings(run: StoredRun) -> Iterator[Mapping[str, Any]]:
     """A row for each sustainable rate, which stands in the column of rates."""
     sustainable: FindingFigure = FINDING_FIGURES[SUSTAINABLE]
-    asked = [finding for finding in run.findings if sustainable.value_in(finding) is not None]
+    asked = [finding for finding in findings_of(run) if sustainable.value_in(finding) is not None]
     for place in dict.fromkeys(
         (experiment_at_point(finding.experiment, finding.point), finding.system) for finding in asked
     ):

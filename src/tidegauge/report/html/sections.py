@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from tidegauge.comparison.compared_trials import ComparedTrials
+from tidegauge.comparison.order import Point
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, ReadSpec, point_words
 from tidegauge.model.variant import VARIANT
 from tidegauge.numbers import capitalized, plural
+from tidegauge.plain import grouped
 from tidegauge.report import contests, usage
 from tidegauge.report.effects import effects_of_compared, effects_of_findings, effects_parts
 from tidegauge.report.facts import RunFacts, further_tables, table_notes
@@ -24,7 +26,7 @@ from tidegauge.report.plots.effects import effects_plot
 from tidegauge.report.plots.heat import heat_maps, heat_maps_of_findings
 from tidegauge.report.plots.model import Details, Plot, on_one_scale
 from tidegauge.report.plots.overview import share_bars, sustainable_bars, throughput_bars
-from tidegauge.report.plots.sweep import at_each_point, points_left_out, sweep_plots
+from tidegauge.report.plots.sweep import points_left_out, sweep_plots
 from tidegauge.report.plots.timeline import (
     MAIN,
     READING,
@@ -35,7 +37,7 @@ from tidegauge.report.plots.timeline import (
     timelines,
     trial_timelines,
 )
-from tidegauge.report.tables import Point, Remark, Swept, figure_table, remarks, short_point
+from tidegauge.report.tables import Remark, Swept, figure_table, remarks, short_point
 from tidegauge.store.read import StoredRun
 
 POINTS_MAX = 8
@@ -164,7 +166,7 @@ def _point_part(compared: ComparedTrials, details: Details, prefix: str) -> Sect
     """A point of a sweep: its plots on demand, since the overview has the answer, and what is in no table of that."""
     whole = _compared_part(compared, details, prefix)
     tables = tuple(further_tables(compared))
-    return SectionPart(point_words(compared.point), "", (), more=whole.plots, tables=tables, remarks=whole.remarks)
+    return SectionPart(short_point(compared.point), "", (), more=whole.plots, tables=tables, remarks=whole.remarks)
 
 
 def _left_out_part(points: Sequence[ComparedTrials]) -> SectionPart:
@@ -233,9 +235,11 @@ def _finding_part(findings: Sequence[Finding], facts: RunFacts, details: Details
 
 def _confirmed_trials(findings: Sequence[Finding], results: Sequence[MeasuredResult]) -> list[ComparedTrials]:
     """The trials that the findings publish, of the goal that each search lists first: each point for itself."""
-    trial_ids = {finding.goals[0].confirmation_trial_id for finding in findings if finding.goals}
-    points = at_each_point(result for result in results if result.spec.trial_id in trial_ids)
-    return [ComparedTrials(findings[0].experiment, tuple(results_at_point)) for _, results_at_point in points]
+    by_trial_id = {result.spec.trial_id: result for result in results}
+    trial_ids = (finding.goals[0].confirmation_trial_id or "" for finding in findings if finding.goals)
+    confirmed = (by_trial_id[trial_id] for trial_id in trial_ids if trial_id in by_trial_id)
+    at_points = grouped((point_words(result.spec.point), result) for result in confirmed)
+    return [ComparedTrials(findings[0].experiment, tuple(each)) for each in at_points.values()]
 
 
 def _confirmation_plots(

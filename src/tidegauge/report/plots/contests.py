@@ -30,7 +30,9 @@ def contest_plots(contest: Contest, run: StoredRun, plot_id: str) -> list[Plot]:
 
 
 def _plot_of_figures(contest: Contest, measured: Sequence[Alternative], run: StoredRun, plot_id: str) -> Plot:
-    names = tuple(each.label for each in measured)
+    labels = [each.label for each in measured]
+    first = contest.baseline.label
+    names = tuple(f"{label} (baseline)" if label == first else label for label in labels)
     unit = f", {contest.unit}" if contest.unit else ""
     is_p99 = contest.name == "response_ms_p99"
     form = Form.MS if contest.unit == "ms" else Form.COUNT
@@ -40,7 +42,8 @@ def _plot_of_figures(contest: Contest, measured: Sequence[Alternative], run: Sto
         f"{contest.figure}{unit}", Scale.LOG if is_wide else Scale.LINEAR, form, from_zero=not is_wide,
         meaning=P99_MEANING if is_p99 else "",
     )  # fmt: skip
-    places = {label: float(place) for place, label in enumerate(names)}
+    places = {label: float(place) for place, label in enumerate(labels)}
+    is_repeated = any(len(each.values) > 1 for each in measured)
     doubted = {
         (result.spec.point[contest.axis], result.spec.block)
         for result in _trials_of_contest(contest, run)
@@ -53,8 +56,8 @@ def _plot_of_figures(contest: Contest, measured: Sequence[Alternative], run: Sto
             tuple(places[each.label] for each in of_system),
             tuple(each.value for each in of_system),
             Mark.POINTS,
-            tuple(each.low if each.low is not None else 0.0 for each in of_system),
-            tuple(each.high if each.high is not None else 0.0 for each in of_system),
+            tuple(each.low or 0.0 for each in of_system) if is_repeated else (),
+            tuple(each.high or 0.0 for each in of_system) if is_repeated else (),
             hollow=tuple(each.doubtful for each in of_system),
         )
         for system, of_system in grouped((each.system, each) for each in measured).items()
@@ -74,9 +77,7 @@ def _plot_of_figures(contest: Contest, measured: Sequence[Alternative], run: Sto
     ]
     shown = (f"{each.label} {in_unit(each.value, contest.unit)} {contest.unit}" for each in measured)
     figures = "; ".join(map(str.rstrip, shown))
-    few = any(len(each.values) < BLOCKS_MIN for each in measured)
-    whisker = "their range" if few else "its 95% interval"
-    reading = f"Mark: geometric mean over blocks; whisker: {whisker}; small marks: single blocks."
+    reading = _reading_words(measured) if is_repeated else "Mark: one trial."
     if any(each.doubtful for each in measured):
         reading += " Hollow: some of its trials are DOUBTFUL."
     title = f"{contest.figure[:1].upper()}{contest.figure[1:]} by {_axis_words(contest)}"
@@ -85,7 +86,14 @@ def _plot_of_figures(contest: Contest, measured: Sequence[Alternative], run: Sto
     return Plot(
         f"{plot_id}-figures", title, description, x, y, tuple(series), context=_context_words(contest, run),
         reading=reading, of_p99=is_p99,
-    )  # fmt: skip
+    ).lying_where_names_are_long()  # fmt: skip
+
+
+def _reading_words(measured: Sequence[Alternative]) -> str:
+    few = [len(each.values) < BLOCKS_MIN for each in measured]
+    whisker = "their range" if all(few) else "its 95% interval"
+    whisker += f" (of fewer than {BLOCKS_MIN} blocks their range)" if any(few) and not all(few) else ""
+    return f"Mark: geometric mean over blocks; whisker: {whisker}; small marks: single blocks."
 
 
 def _plots_of_differences(contest: Contest, run: StoredRun, plot_id: str) -> list[Plot]:
@@ -137,11 +145,11 @@ def _plots_of_differences(contest: Contest, run: StoredRun, plot_id: str) -> lis
             Axis(_axis_words(contest), form=Form.WORDS, names=tuple(label for label, _ in contrasts)),
             Axis(f"difference, {unit}", form=Form.SIGNED, unit=unit),
             tuple(series),
-            lines=(Line(0.0, f"{first}"),),
+            lines=(Line(0.0, "baseline"),),
             bands=(Band(low, margin or 0.0),),
             context=_context_words(contest, run),
             reading=reading,
-        )
+        ).lying_where_names_are_long()
     ]
 
 

@@ -15,7 +15,7 @@ from tidegauge.numbers import count, ms
 from tidegauge.plain import grouped
 from tidegauge.report.plots.context import context_of_findings, context_of_trials
 from tidegauge.report.plots.model import P99_MEANING, Axis, Details, Form, Mark, Plot, Scale, Series
-from tidegauge.report.tables import Point, in_order, short_point
+from tidegauge.report.tables import short_point
 from tidegauge.search.goals import Goal, PassFail, judge_goal
 from tidegauge.statistics.figures import prompt_readers
 from tidegauge.statistics.histograms import EMPTY, Histogram, add_histograms
@@ -177,12 +177,10 @@ def _hollow_words(series: Sequence[Series]) -> str:
 def _by_point(findings: Sequence[Finding]) -> list[tuple[str, str, list[Finding]]]:
     """Findings of each point of a sweep, with the point for a title and its number for an id; "" without a sweep."""
     by_point = grouped((point_words(finding.point), finding) for finding in findings)
-    points: list[Point] = in_order([group[0].point for group in by_point.values()])
-    if len(points) < 2:
+    if len(by_point) < 2:
         return [("", "", group) for group in by_point.values()]
     return [
-        (f", {short_point(point)}", f"-{number}", by_point[point_words(point)])
-        for number, point in enumerate(points, 1)
+        (f", {short_point(group[0].point)}", f"-{number}", group) for number, group in enumerate(by_point.values(), 1)
     ]
 
 

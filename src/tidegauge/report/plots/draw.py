@@ -169,8 +169,16 @@ def turned(plot: Plot) -> Plot:
 
 
 def row_names(plot: Plot) -> tuple[str, ...]:
-    """What stands at the rows of a plot as it is drawn; () of one whose y axis has numbers."""
-    return plot.y.names if plot.y.form is Form.WORDS else ()
+    """What stands at the rows of a plot as it is drawn, on lines; () of one whose y axis has numbers."""
+    return tuple(map(_on_lines, plot.y.names)) if plot.y.form is Form.WORDS else ()
+
+
+def _on_lines(name: str) -> str:
+    wrapped = (
+        textwrap.wrap(line, _ROW_CHARS_MAX, break_long_words=False, break_on_hyphens=False) or [line]
+        for line in name.split("\n")
+    )
+    return "\n".join(line for lines in wrapped for line in lines)
 
 
 def drawing_height_pt(plot: Plot) -> float:
@@ -179,14 +187,12 @@ def drawing_height_pt(plot: Plot) -> float:
     if not names:
         return HEIGHT_PT
     verdicts = (cell.verdict for series in plot.series for cell in series.cells)
-    two_lines = any(verdicts) or any("\n" in name for name in names)
-    return (
-        22 + 40 + len(names) * (_TWO_LINES_PT if two_lines else _ONE_LINE_PT) + (0 if plot.lying else _names_pt(plot))
-    )
+    lines = max(2 if any(verdicts) else 1, *(name.count("\n") + 1 for name in names))
+    return 22 + 40 + len(names) * (_ONE_LINE_PT + _LINE_PT * (lines - 1)) + (0 if plot.lying else _names_pt(plot))
 
 
-_ONE_LINE_PT, _TWO_LINES_PT = 26.0, 36.0
-"""How high the row of a heat map or of a lying plot is."""
+_ONE_LINE_PT, _LINE_PT = 26.0, 10.0
+"""How high the row of a heat map or of a lying plot is whose names have one line, and what each further line adds."""
 _ROW_CHARS_MAX = 24
 
 
@@ -430,13 +436,15 @@ def _ends_of_values(plot: Plot) -> tuple[float, float]:
     """Where the axis of values of a lying plot begins and ends: around all points, intervals, lines and bands."""
     places = [end for series in plot.series for ends in (series.x, series.low, series.high) for end in ends]
     places += [line.value for line in plot.lines] + [end for band in plot.bands for end in (band.low, band.high)]
+    places += [0.0] if plot.x.from_zero else []
     at = [place for place in places if math.isfinite(place) and (plot.x.scale is not Scale.LOG or place > 0)]
     low, high = min(at, default=1.0), max(at, default=1.0)
     if plot.x.scale is Scale.LOG:
+        low, high = plot.x.span or (low, high)
         room = max((high / low) ** 0.06, 1.01)
         return low / room, high * room
     room = 0.06 * (high - low) or 0.5
-    return low - room, high + room
+    return 0.0 if plot.x.from_zero and low == 0.0 else low - room, high + room
 
 
 def _set_ticks(axes: Axes, plot: Plot) -> None:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from math import isclose
 from typing import TypeVar
 
-from tidegauge.comparison.contests import Contest, labels_of_axis
+from tidegauge.comparison.contests import Contest
+from tidegauge.comparison.order import Point, labels_of_axis
 from tidegauge.comparison.within import rest_on_doubt
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, family, point_words
@@ -24,7 +25,7 @@ from tidegauge.report.facts import RunFacts
 from tidegauge.report.plots.context import context_of_findings, context_of_trials
 from tidegauge.report.plots.model import Axis, Cell, Mark, Plot, Scale, Series
 from tidegauge.report.plots.sweep import LEVEL, LOG_FROM, RATE, TIMES, Across, Spot, SweepChart, axis_across
-from tidegauge.report.tables import Point, Swept, worst_validity
+from tidegauge.report.tables import Swept, worst_validity
 from tidegauge.statistics.figures import FINDING_FIGURES, SUSTAINABLE
 from tidegauge.statistics.intervals import ComparisonVerdict
 

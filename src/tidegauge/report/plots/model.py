@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from tidegauge.model.trial import Validity
 from tidegauge.numbers import MISSING, count, ms, percent, short, trimmed
+from tidegauge.report.plots.paper import LABEL_CHAR_PT, WIDTH_PT
 from tidegauge.store.details import TrialDetails
 
 Details = Mapping[str, TrialDetails]
@@ -282,6 +283,12 @@ class Plot:
     of_p99: bool = False
     lying: bool = False
     heat: Axis | None = None
+
+    def lying_where_names_are_long(self) -> Plot:
+        """The same, lying if a word of a name on its x axis is wider than the room that is there beside the others."""
+        room_chars = 0.8 * WIDTH_PT / max(1, len(self.x.names)) / LABEL_CHAR_PT
+        words = (word for name in self.x.names for word in name.split())
+        return replace(self, lying=max(map(len, words), default=0) > room_chars)
 
     @property
     def systems(self) -> tuple[str, ...]:

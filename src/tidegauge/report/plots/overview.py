@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
+from tidegauge.comparison.compared_trials import ComparedTrials
+from tidegauge.comparison.order import findings_of
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, Validity, point_words, with_form
 from tidegauge.numbers import count, join_with_and, ms, percent
@@ -14,7 +15,7 @@ from tidegauge.report.compare import Estimate, estimate
 from tidegauge.report.distributions import Within
 from tidegauge.report.effects import effects_of_compared
 from tidegauge.report.facts import RunFacts
-from tidegauge.report.names import SystemNames, names_of
+from tidegauge.report.names import SystemNames
 from tidegauge.report.plots.contests import contest_plots
 from tidegauge.report.plots.context import context_of_findings, context_of_trials
 from tidegauge.report.plots.curves import load_plots
@@ -32,7 +33,6 @@ from tidegauge.report.plots.sweep import (
     spot_of,
     sweep_plots,
 )
-from tidegauge.report.tables import swept_tables
 from tidegauge.report.usage import Used
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, SUSTAINABLE
 from tidegauge.store.read import StoredRun
@@ -237,22 +237,23 @@ def overview(run: StoredRun, within: Sequence[Within]) -> Plot | None:
     Args:
         within: intervals within single trials.
     """
-    plot = _choose_plot(run, within)
-    return replace(plot, reading=_reading_words(plot, run)) if plot is not None else None
+    facts = RunFacts(run)
+    plot = _choose_plot(facts, within)
+    return replace(plot, reading=_reading_words(plot, facts)) if plot is not None else None
 
 
-def _plot_of_points(run: StoredRun, tables: Sequence[ComparedTrials]) -> Plot | None:
+def _plot_of_points(facts: RunFacts) -> Plot | None:
     """How variants compare, or what a sweep moved; None for a run of one point."""
-    for contest in RunFacts(run).variant_contests:
-        if contest.lead and (plots := contest_plots(contest, run, _ID)):
+    for contest in facts.variant_contests:
+        if contest.lead and (plots := contest_plots(contest, facts.run, _ID)):
             return _first_of(plots[:1])
-    for sweep in swept_tables(tables):
+    for sweep in facts.tables:
         # The ids are not that of other pictures, since they are read otherwise.
         effects = effects_of_compared(sweep.compared_trials)
         moved = effects_plot(effects, f"{_ID}-effects", context_of_trials(sweep.results))
         if (picture := moved or points_plot(sweep, f"{_ID}-points")) is not None:
             return picture
-        if maps := heat_maps(sweep, RunFacts(run), _ID):
+        if maps := heat_maps(sweep, facts, _ID):
             return _first_of([plot for plot in maps if plot.heat == maps[0].heat])
         if plots := sweep_plots(sweep, _ID):
             p99 = [plot for plot in plots if plot.of_p99]
@@ -260,14 +261,15 @@ def _plot_of_points(run: StoredRun, tables: Sequence[ComparedTrials]) -> Plot | 
     return None
 
 
-def _choose_plot(run: StoredRun, within: Sequence[Within]) -> Plot | None:
-    tables = sort_compared_trials(run.results)
-    if (of_points := _plot_of_points(run, tables)) is not None:
+def _choose_plot(facts: RunFacts, within: Sequence[Within]) -> Plot | None:
+    run, tables = facts.run, facts.compared_trials
+    if (of_points := _plot_of_points(facts)) is not None:
         return of_points
-    sustained = sustainable_bars(run.findings, run.results, _ID, names_of(run))
+    findings = findings_of(run)
+    sustained = sustainable_bars(findings, run.results, _ID, facts.names)
     if len({point_words(finding.point) for finding in run.findings}) > 1:
         # What was found at one point and at another is no cloud of points of one thing.
-        loads = load_plots(run.findings, run.results, _ID)
+        loads = load_plots(findings, run.results, _ID)
         curves = [plot for plot in loads if plot.of_p99]
         return _first_of(sustained or curves) if sustained or curves else None
     if len({point_words(result.spec.point) for result in run.measured}) > 1:
@@ -281,7 +283,7 @@ def _choose_plot(run: StoredRun, within: Sequence[Within]) -> Plot | None:
         }
         others -= {result.spec.trial_id for comparable in comparable for result in comparable.results}
         shown = [result for result in run.measured if result.spec.trial_id not in others]
-        plot = _load_picture(dots, limits, names_of(run))
+        plot = _load_picture(dots, limits, facts.names)
         if plot.x.form is Form.WORDS:  # Of a single rate.
             shown = [result for result in shown if result.offered_msgs_per_s == dots[0].x[0]] or shown
         return replace(plot, context=context_of_trials(shown))
@@ -307,7 +309,7 @@ def _is_special(load: LoadResult) -> bool:
     return bool(load.spec.late or load.spec.faults or load.spec.schedule)
 
 
-def _reading_words(plot: Plot, run: StoredRun) -> str:
+def _reading_words(plot: Plot, facts: RunFacts) -> str:
     """How to read the picture, for those who see it."""
     if plot.plot_id != _ID:  # A sweep's or a bar chart's.
         figure = plot.heat or plot.y
@@ -320,7 +322,7 @@ def _reading_words(plot: Plot, run: StoredRun) -> str:
         words += ["Bold: the mean of the trials, its 95% interval (their range, of fewer than 3); pale: each trial."]
     if any(series.low and not repeated.intersection((series.system, x) for x in series.x) for series in marks):
         words += ["Whiskers of one trial: 95% within it, which says nothing of what another trial would give."]
-    if repeated and any(map(_leaves_out, sort_compared_trials(run.results))):
+    if repeated and any(map(_leaves_out, facts.compared_trials)):
         words += ["INVALID trials are left out where there are others."]
     if any(any(series.hollow) for series in plot.series):
         words += ["Hollow: not sustained, or INVALID."]

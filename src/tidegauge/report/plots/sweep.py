@@ -6,17 +6,18 @@ by side, where a line between two of them would mean nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegauge.comparison.compared_trials import ComparedTrials
-from tidegauge.model.trial import MeasuredResult, point_words, with_form
+from tidegauge.comparison.order import Point
+from tidegauge.model.trial import point_words, with_form
 from tidegauge.numbers import quantity
 from tidegauge.plain import grouped
 from tidegauge.report.compare import Estimate, estimate_of
 from tidegauge.report.plots.context import context_of_trials
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
-from tidegauge.report.tables import Point, Swept, axis_name, in_order, short_point
+from tidegauge.report.tables import Swept, axis_name, short_point
 from tidegauge.statistics.figures import FIGURES, Figure
 
 OTHERS_MAX = 8
@@ -104,26 +105,24 @@ def sweep_plots(swept: Swept, prefix: str) -> list[Plot]:
 
 
 def points_plot(swept: Swept, plot_id: str) -> Plot | None:
-    """The main figure at every point, side by side by their values; None of one axis, or of too many points.
+    """The main figure at every point, side by side in their order; None of one axis, or of too many points.
 
     The pictures of `sweep_plots` show one slice each, and none of them all.
     """
-    points = in_order([compared.point for compared in swept.compared_trials])
+    points = _each_once([compared.point for compared in swept.compared_trials])
     field = longest_axis(points)
     if field is None or len(_by_others(points, field)) < 2 or len(points) > POINTS_SHOWN_MAX:
         return None
     axes = list(dict.fromkeys(axis for point in points for axis in point))
-    names = [" / ".join(point.get(axis, "") for axis in axes) for point in points]
-    label = " / ".join(map(axis_name, axes))
+    chart = RATE if swept.compared_trials[0].closed_loop else TIMES[1]
+    measured = _spots_of_chart(swept.compared_trials, chart)
+    names = [" / ".join(_value_name(axis, point) for axis in axes) for point in points]
+    label = " / ".join(_level_label(measured) if axis_name(axis) == LEVEL else axis_name(axis) for axis in axes)
     # Their own words are the one axis, on which each stands at a place of its own.
     axis = Axis(label, form=Form.WORDS, names=tuple(names))
     where = Across(_POINT, label, axis, {name: float(place) for place, name in enumerate(names)})
-    chart = RATE if swept.compared_trials[0].closed_loop else TIMES[1]
     name_of = {point_words(point): name for point, name in zip(points, names, strict=True)}
-    spots = [
-        replace(spot, point={_POINT: name_of[point_words(spot.point)]})
-        for spot in _spots_of_chart(swept.compared_trials, chart)
-    ]
+    spots = [replace(spot, point={_POINT: name_of[point_words(spot.point)]}) for spot in measured]
     if not spots:
         return None
     title = f"{chart.title} at each of {len(points)} points"
@@ -153,10 +152,10 @@ def axis_across(
 
     Args:
         as_words: values side by side whatever they are, as for bars.
-        values: in the order in which they stand; None = those of the points, quantities by size, words by the alphabet.
+        values: in the order in which they stand; None = that in which the points have them.
     """
     if values is None:
-        values = [point[field] for point in in_order([{field: point.get(field, "")} for point in points])]
+        values = list(dict.fromkeys(point.get(field, "") for point in points))
     name, is_level = axis_name(field), axis_name(field) == LEVEL
     label = _level_label(spots) if is_level else _with_unit(name, values)
     places = {} if as_words or is_level else _places_of_quantities(values)
@@ -184,6 +183,11 @@ def _with_unit(name: str, values: Sequence[str]) -> str:
     return f"{name}, {_UNITS[name]}" if name in _UNITS and not any("%" in value for value in values) else name
 
 
+def _value_name(axis: str, point: Point) -> str:
+    value = point.get(axis, "")
+    return _level_name(value) if axis_name(axis) == LEVEL else value
+
+
 def _level_name(value: str) -> str:
     """ "2 (bypass)" of "2 bypass"."""
     level, _, form = value.partition(" ")
@@ -209,7 +213,8 @@ class Named:
 def bar_plots(spots: Sequence[Spot], points: Sequence[Point], y: Axis, named: Named) -> list[tuple[list[Point], Plot]]:
     """Bars of each system at each value of the axis with most values, a plot for each point of the others.
 
-    Each with the points that it is of. `points`: all that were measured; those without a bar keep their place.
+    Each with the points that it is of. `points`: all that were measured, in their order; those without a bar keep
+    their place.
     """
     field = longest_axis(points)
     if field is None:
@@ -269,8 +274,12 @@ def points_left_out(points: Sequence[Point]) -> str:
 
 
 def _by_others(points: Sequence[Point], field: str) -> dict[str, list[Point]]:
-    """Points in their order, grouped by their values on all axes but one, in words."""
-    return grouped((_other_axes_words(point, field), point) for point in in_order(points))
+    """Points, each once, grouped by their values on all axes but one, in words."""
+    return grouped((_other_axes_words(point, field), point) for point in _each_once(points))
+
+
+def _each_once(points: Sequence[Point]) -> list[Point]:
+    return list({point_words(point): point for point in points}.values())
 
 
 def _other_axes_words(point: Point, field: str) -> str:
@@ -286,7 +295,9 @@ def _chart_plot(
     if not spots:
         return None
     where = axis_across(spots, [compared.point for compared in all_compared], field)
-    title = f"{chart.title} by {where.name}{f', {others}' if others else ''}"
+    # Of an offered rate what came of it.
+    what = f"Achieved {chart.title.lower()}" if chart is RATE and where.name in _UNITS else chart.title
+    title = f"{what} by {where.name}{f', {others}' if others else ''}"
     return _plot_of_spots(all_compared, (spots, where), chart, (title, plot_id))
 
 
@@ -316,7 +327,9 @@ def _plot_of_spots(
     words = f"{title}. {reading} {'; '.join(_end_words(line, where, chart.axis) for line in series)}."
     context_words = context_of_trials([result for compared in all_compared for result in compared.results])
     y, is_p99 = chart.axis, chart.name == "p99"
-    return Plot(plot_id, title, words, where.axis, y, series, context=context_words, reading=reading, of_p99=is_p99)
+    plot = Plot(plot_id, title, words, where.axis, y, series, context=context_words, reading=reading, of_p99=is_p99)
+    # Names of very many points stand upright.
+    return plot.lying_where_names_are_long() if len(where.axis.names) <= POINTS_SHOWN_MAX // 2 else plot
 
 
 def _end_words(series: Series, where: Across, y: Axis) -> str:
@@ -326,12 +339,3 @@ def _end_words(series: Series, where: Across, y: Axis) -> str:
     if first == last:
         return f"{series.name}: {y.with_unit(low)} at {where.text(first)}"
     return f"{series.name}: {y.text(low)} at {where.text(first)}, {y.with_unit(high)} at {where.text(last)}"
-
-
-def at_each_point(results: Iterable[MeasuredResult]) -> list[tuple[Point, list[MeasuredResult]]]:
-    """Results by their point, in the order of the points."""
-    by_point = grouped((point_words(result.spec.point), result) for result in results)
-    return [
-        (point, by_point[point_words(point)])
-        for point in in_order([group[0].spec.point for group in by_point.values()])
-    ]
