@@ -203,10 +203,11 @@ def _run_campaigns(
     quiet = _QuietOutput(out.as_json)
     for number, each in enumerate(planned, 1):
         name, run = each.facts.name, runs.get(each.facts.name)
-        if run is not None and run.status == "finished":
+        if run is not None and _is_finished(run):
             out.say(f"Campaign {number} of {len(planned)}: {name} is finished: {run.path.name}")
             continue
-        left_s = sum(other.facts.seconds_expected for other in planned[number - 1 :])
+        left = [other.facts for other in planned[number - 1 :] if not _is_finished(runs.get(other.facts.name))]
+        left_s = sum(facts.seconds_expected for facts in left)
         out.say(f"Campaign {number} of {len(planned)}: {name}; about {duration(left_s)} left for all")
         try:
             if run is not None and run.can_go_on:
@@ -221,6 +222,10 @@ def _run_campaigns(
             return EXIT_INTERRUPTED
         code = max(code, EXIT_FAILED if ended == EXIT_FAILED else EXIT_GOOD)
     return code
+
+
+def _is_finished(run: store.StoredRun | None) -> bool:
+    return run is not None and run.status == "finished"
 
 
 class _QuietOutput(Output):

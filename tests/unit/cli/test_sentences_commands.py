@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from calibration_samples import calibration
 from report_samples import ceilings, interrupted_run, sample_run
 from sentence_scenes import Scene, Stage, make_tests
@@ -19,7 +20,7 @@ from sentence_templates import Claim, claims_of, modules_of
 
 from tidegauge import store
 from tidegauge.campaign.run.recorded import Recorded
-from tidegauge.cli import doctor, ending, fleet, history, omb, one_line, ready, reports, resuming, running
+from tidegauge.cli import doctor, ending, fleet, history, omb, one_line, ready, reports, reproducing, resuming, running
 from tidegauge.cli.main import run_command
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.fleet import ray_node
@@ -32,7 +33,8 @@ NO_SENTENCES = (
     "Example: ",
     "Examples:",
     "A run: a name or tag given to it",
-    # What a run is called, and the head of a file about a defect.
+    # What a run is called, the head of a file about a defect, and of what the program itself takes for granted.
+    "{} examines no report",
     "Workload {} on driver {}",
     "tidegauge {}, Python {}",
     # The command to be copied on another host, and the option in a hint.
@@ -411,7 +413,55 @@ def cluster(*, by_default: int = 0, nodes: int = 3, file: str = "", answers: boo
     return scene
 
 
+def reproduced(*states: str, code: int = 0) -> Scene:
+    """What is said as campaigns of a report are run, an hour each, whose runs have these states; "" of none."""
+
+    def scene(stage: Stage) -> Any:
+        planned: Any = [
+            SimpleNamespace(campaign=None, facts=SimpleNamespace(name=f"campaign-{number}", seconds_expected=3600.0))
+            for number in range(len(states))
+        ]
+        runs: Any = {
+            f"campaign-{number}": SimpleNamespace(status=state, path=stage.path, can_go_on=False)
+            for number, state in enumerate(states)
+            if state
+        }
+        stage.patch.setattr(reproducing, "replace", lambda options, **_: options)
+        stage.patch.setattr(reproducing, "run_parsed", lambda *_: code)
+        options: Any = SimpleNamespace()
+        return heard(lambda out: reproducing._run_campaigns("streamnative-2020", planned, runs, options, out))
+
+    return scene
+
+
+def planned_report(stage: Stage) -> Any:
+    def refuse(*_: Any) -> Any:
+        raise REFUSED
+
+    stage.patch.setattr(reproducing, "_plan_campaigns", refuse)
+    wishes: Any = SimpleNamespace(only=())
+    return heard(lambda out: reproducing.reproduce_report("streamnative-2020", wishes, wishes, out))
+
+
+def reexamined(*, has_results: bool) -> Scene:
+    def scene(stage: Stage) -> Any:
+        runs = {"a": SimpleNamespace(path=stage.path, results=(1,))} if has_results else {}
+        stage.patch.setattr(reproducing, "_runs_of_tag", lambda *_: runs)
+        stage.patch.setattr(reports, "examine_runs", lambda *_: 0)
+        return heard(lambda out: reproducing._examine_reproduction("tag", stage.path, out))
+
+    return scene
+
+
 SCENES: dict[str, Scene] = {
+    "a report planned": planned_report,
+    "a report, its first campaign finished": reproduced("finished", ""),
+    "a report, its campaigns finished": reproduced("finished", "finished"),
+    "a report, its last campaign finished": reproduced("", "finished"),
+    "a report, interrupted": reproduced("", code=130),
+    "a report without a campaign": reproduced(),
+    "a report without results": reexamined(has_results=False),
+    "a report with results": reexamined(has_results=True),
     "no runs": listed(has_runs=False),
     "a run": listed(has_runs=True),
     "nothing left": cleaned(),
@@ -487,6 +537,15 @@ CLAIMS = [
     Claim("{}: topics get {}", "a cluster without a default", "a silent cluster"),
     Claim("`tidegauge campaigns` lists", "an unknown campaign", "an unknown verb"),
     Claim("{}: could not be fetched: {}", "one of two fetched", "two fetched"),
+    Claim("Planning {} of {} ...", "a report planned", "a report without a campaign"),
+    Claim("Campaign {} of {}: {} is finished", "a report, its first campaign finished", "a report, interrupted"),
+    Claim(
+        "Campaign {} of {}: {}; about {} left",
+        "a report, its first campaign finished",
+        "a report, its campaigns finished",
+    ),
+    Claim("To go on with the report: {}", "a report, interrupted", "a report, its last campaign finished"),
+    Claim("No campaign has a result, so no", "a report without results", "a report with results"),
     Claim("Runs in {}: {}", "serve here", "a live page"),
     Claim("Whoever has this address can", "serve to all", "serve here"),
     Claim("No live page: {}", "no live page", "a live page"),
@@ -514,3 +573,12 @@ texts, test_every_sentence_is_listed, test_a_sentence_is_said_where_it_is_true_a
 
 def test_every_scene_is_of_a_claim() -> None:
     assert SCENES.keys() == {scene for claim in CLAIMS for scene in (claim.true_in, claim.false_in)}
+
+
+def test_the_time_left_for_a_report_is_that_of_campaigns_that_are_still_to_run(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        said = reproduced("", "finished", "")(Stage(tmp_path, patch))
+    assert [words for words in said if "left for all" in words] == [
+        "Campaign 1 of 3: campaign-0; about 2 h left for all",
+        "Campaign 3 of 3: campaign-2; about 1 h left for all",
+    ]
