@@ -5,6 +5,7 @@ What was run belongs together by a tag that every run gets, so that it can be go
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ from tidegauge.numbers import duration, plural
 from tidegauge.published.examine import Choice, examine_at_best, report_named, report_names
 from tidegauge.published.reproduction import CampaignOfReport, choose_within, order_campaigns
 from tidegauge.published.verdict import ClaimVerdict
+from tidegauge.report.ending import option_words
 from tidegauge.report.reproduction import reports_content, reports_list, reproduction_content, reproduction_plan
 from tidegauge.statistics.intervals import BLOCKS_MIN
 from tidegauge.systems import registry
@@ -88,8 +90,12 @@ def reproduce_report(name: str, wishes: Wishes, options: RunOptions, out: Output
         return EXIT_GOOD if able else EXIT_FAILED
     if not out.as_json:
         out.show(plan_shown, {})
-    code = _run_campaigns(name, able, runs, replace(options, labels=RunLabels("", (*options.labels.tags, tag))), out)
-    return code if code == EXIT_INTERRUPTED else max(code, _examine_reproduction(tag, options.runs_directory, out))
+    tagged = replace(options, labels=RunLabels("", (*options.labels.tags, tag)))
+    code = _run_campaigns(able, runs, tagged, out)
+    if code == EXIT_INTERRUPTED:
+        out.alert(f"To go on with the report: {out.program} {shlex.join(_words_to_resume(name, wishes))}")
+        return code
+    return max(code, _examine_reproduction(tag, options.runs_directory, out))
 
 
 def _campaigns_of_report(report: str) -> dict[str, Path]:
@@ -194,7 +200,7 @@ def _refuse_other_terms(planned: Sequence[_Planned], runs: Mapping[str, store.St
 
 
 def _run_campaigns(
-    report: str, planned: Sequence[_Planned], runs: Mapping[str, store.StoredRun], options: RunOptions, out: Output
+    planned: Sequence[_Planned], runs: Mapping[str, store.StoredRun], options: RunOptions, out: Output
 ) -> int:
     """Run what has no finished run yet; one that fails keeps the others from nothing. Returns the exit code."""
     from tidegauge.cli.resuming import resume_run
@@ -218,10 +224,17 @@ def _run_campaigns(
             out.error(error, with_json=False)
             ended = error.exit_code
         if ended == EXIT_INTERRUPTED:
-            out.alert(f"To go on with the report: {out.program} reproduce {report} --resume, with the same options")
             return EXIT_INTERRUPTED
         code = max(code, EXIT_FAILED if ended == EXIT_FAILED else EXIT_GOOD)
     return code
+
+
+def _words_to_resume(report: str, wishes: Wishes) -> list[str]:
+    """What follows `tidegauge` to go on with a reproduction."""
+    given = {**({"only": list(wishes.only)} if wishes.only else {}), **wishes.overrides}
+    within = ["--within", f"{wishes.within_s:g}s"] if wishes.within_s is not None else []
+    arguments = [word for key, value in given.items() for word in option_words(key, value)]
+    return ["reproduce", report, "--resume", *within, *arguments]
 
 
 def _is_finished(run: store.StoredRun | None) -> bool:

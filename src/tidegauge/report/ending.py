@@ -45,11 +45,11 @@ def command_words(run: StoredRun, verb: Sequence[str], repeat: int | None = None
         return ["attest", *_attest_words(options, attestation[0])]
     if repeat is not None:
         options["repeat"] = repeat
-    arguments = [word for key, value in options.items() for word in _option_words(key, value)]
+    arguments = [word for key, value in options.items() for word in option_words(key, value)]
     return [*verb, *arguments, *(["--allow-unequal"] if run.terms.allowed else [])]
 
 
-def _option_words(key: str, value: object) -> list[str]:
+def option_words(key: str, value: object) -> list[str]:
     """An option, once for each of several values."""
     values = value if isinstance(value, list) else [value]
     return [word for item in values for word in (option_of(key), str(item))]
@@ -62,7 +62,7 @@ def _attest_words(overrides: Mapping[str, Any], options: Mapping[str, Any]) -> l
     values = {**overrides, **form, "cuts": options.get("cuts"), "scenario": options.get("scenarios")}
     values["file-system"] = options.get("file-system") if options.get("means") == Means.POWER else None
     keys = ("durability", "form", "nodes", "cuts", "scenario", "file-system", "seed", *DATA_KEYS)
-    arguments = [word for key in keys if values.get(key) is not None for word in _option_words(key, values[key])]
+    arguments = [word for key in keys if values.get(key) is not None for word in option_words(key, values[key])]
     arguments += ["--second-cut"] if options.get("second-cut") else []
     arguments += ["--crash"] if options.get("means") == Means.CRASH else []
     return [*map(str, overrides.get("systems", [])), *arguments]

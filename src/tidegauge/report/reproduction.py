@@ -78,7 +78,7 @@ def _sums_in_words(
     if min(campaign.repeat for campaign in campaigns) < BLOCKS_MIN and decidable < claims:
         yield f"With fewer than {BLOCKS_MIN} repeats only large differences decide."
     bound = f" of {duration(within_s)} allowed" if within_s is not None else ""
-    yield f"Takes about {duration(seconds)}{bound} on a calm machine, once everything is fetched. Nothing was started."
+    yield f"Takes about {duration(seconds)}{bound} on a calm machine, once everything is fetched."
 
 
 def reproduction_content(report: str, campaigns: Sequence[CampaignOfReport]) -> dict[str, Any]:
