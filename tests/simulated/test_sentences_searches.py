@@ -127,6 +127,10 @@ def doubtful_confirmation(spec: LoadSpec, found: LoadResult) -> LoadResult:
 
 
 SIZES: dict[str, Scene] = {
+    "a question of a size": lambda _: SIZING.question(
+        SIZING.options.model_validate({"of": "partitions", "rate": "50k", "largest": 64})
+    ),
+    "a question of a rate": lambda _: SEARCH.question(SEARCH.options()),
     "a size": sized(),
     "a size beyond the range": sized(largest=4),
     "the least size that was asked for": sized(smallest=9),
@@ -476,7 +480,9 @@ CLAIMS += [
     Claim("{}, now its confirmation.", "a size", "a size beyond the range"),
     # experiments/sizing.py
     Claim("the smallest number of {} that sustains", "a size whose trials are spoilt", "a size"),
-    Claim("{} is NOT DECIDED: {}", "a size whose trials are spoilt", "a size beyond the range"),
+    Claim("the smallest number of {} that sustains {} is NOT DECIDED", "a size whose trials are spoilt", "a size"),
+    Claim("the smallest number of {} ({}) that sustains {}", "a question of a size", "a question of a rate"),
+    Claim("the highest rate that is sustained: {}", "a question of a rate", "a question of a size"),
     Claim("not even {}, the most that was", "a size beyond the range", "a size"),
     Claim("{} at least for {}", "a size", "a size beyond the range"),
     Claim("fewer were not asked for", "the least size that was asked for", "a size"),

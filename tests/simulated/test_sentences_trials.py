@@ -462,6 +462,7 @@ CLAIMS = [
     Claim("consumers met {}: {}", "topics that consumers may not read", "empty topics"),
     Claim("no message was received: {}", "empty topics", "topics that are read"),
     # running_trial.py
+    Claim("the load generator for {}", "others' servers that refuse", "a trial"),
     Claim("until {} accepts and delivers a message", "a trial", "servers that do not start"),
     Claim(
         "others run the servers, whose page cache", "the cache of others' servers", "the cache of servers that go on"

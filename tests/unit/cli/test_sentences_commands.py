@@ -22,7 +22,7 @@ from tidegauge import store
 from tidegauge.campaign.run.recorded import Recorded
 from tidegauge.cli import doctor, ending, fleet, history, omb, one_line, ready, reports, reproducing, resuming, running
 from tidegauge.cli.main import run_command
-from tidegauge.errors import RunFailedError, TidegaugeError, UserError
+from tidegauge.errors import AccessRefusedError, RunFailedError, TidegaugeError, UserError
 from tidegauge.fleet import ray_node
 from tidegauge.model.trial import Validity
 
@@ -391,16 +391,31 @@ def results_of_omb(*, confirmed: bool) -> Scene:
     return scene
 
 
-def cluster(*, by_default: int = 0, nodes: int = 3, file: str = "", answers: bool = True) -> Scene:
+def cluster(
+    *,
+    by_default: int = 0,
+    nodes: int = 3,
+    file: str = "",
+    answers: bool = True,
+    keeps_out: bool = False,
+    takes_properties: bool = True,
+) -> Scene:
     """What is said of the partitions of an attached cluster, or of one that does not answer."""
 
     def scene(stage: Stage) -> Any:
         def ask(*_: Any) -> Any:
+            if keeps_out:
+                raise AccessRefusedError("wrong password")
             if not answers:
                 raise RunFailedError("connection refused")
             return SimpleNamespace(settings=(), nodes=nodes)
 
-        system = SimpleNamespace(partitions_by_default=lambda _: by_default, default_version="4.3.1", name="kafka")
+        system = SimpleNamespace(
+            partitions_by_default=lambda _: by_default,
+            default_version="4.3.1",
+            name="kafka",
+            client_properties=lambda *_: () if takes_properties else None,
+        )
         stage.patch.setattr(one_line, "cluster_book", lambda: SimpleNamespace(ask=ask))
         stage.patch.setattr(one_line, "label_of_system", lambda *_: "kafka@attached")
         composed: Any = SimpleNamespace(system=system, put=lambda *_: None)
@@ -515,6 +530,9 @@ SCENES: dict[str, Scene] = {
     "a cluster with a default": cluster(by_default=6),
     "a cluster without a default": cluster(),
     "a silent cluster": cluster(answers=False),
+    "a cluster that keeps out": cluster(keeps_out=True),
+    "a cluster that keeps out who a file says": cluster(keeps_out=True, file="clusters.yaml"),
+    "a cluster that keeps out, of a system without such files": cluster(keeps_out=True, takes_properties=False),
     "a silent cluster of a file": cluster(answers=False, file="clusters.yaml"),
 }
 CLAIMS = [
@@ -531,6 +549,19 @@ CLAIMS = [
     Claim("Nothing was left behind.", "nothing left", "something left"),
     Claim("no rate was confirmed", "no rate", "a run that ended"),
     Claim("No JSON for OMB was written", "no JSON for OMB", "JSON for OMB"),
+    Claim(
+        "Check what {} says of encryption, and of who",
+        "a cluster that keeps out who a file says",
+        "a cluster that keeps out",
+    ),
+    Claim(
+        "--client-properties FILE (that of the system's own tools), or ",
+        "a cluster that keeps out",
+        "a cluster that keeps out, of a system without such files",
+    ),
+    Claim(
+        "Say in a file how clients get in: {}.", "a cluster that keeps out", "a cluster that keeps out who a file says"
+    ),
     Claim("Check what {} says of it.", "a silent cluster of a file", "a silent cluster"),
     Claim("Check the address, and that", "a silent cluster", "a silent cluster of a file"),
     Claim("its default is {}, and it has {}", "a cluster with a default", "a cluster without a default"),
