@@ -21,6 +21,9 @@ MARKS = [
 ]
 
 
+PATIENCE_MS = 150_000.0
+
+
 @dataclass
 class Seen:
     """A page with what it complained about and asked for."""
@@ -51,5 +54,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def seen(browser: Any, request: pytest.FixtureRequest) -> Iterator[Seen]:
     context = browser.new_context(viewport=DESKTOP, **getattr(request, "param", {}))
+    # Some pages are drawn when they are asked for, which takes half a minute on a machine that has other work.
+    context.set_default_timeout(PATIENCE_MS)
     yield Seen(context.new_page())
     context.close()
