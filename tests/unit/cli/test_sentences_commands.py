@@ -22,9 +22,11 @@ from tidegauge import store
 from tidegauge.campaign.run.recorded import Recorded
 from tidegauge.cli import doctor, ending, fleet, history, omb, one_line, ready, reports, reproducing, resuming, running
 from tidegauge.cli.main import run_command
+from tidegauge.cli.options import RunOptions, WantedFiles
 from tidegauge.errors import AccessRefusedError, RunFailedError, TidegaugeError, UserError
 from tidegauge.fleet import ray_node
 from tidegauge.model.trial import Validity
+from tidegauge.published.reproduction import CampaignOfReport
 
 MODULES = [module for module in modules_of("cli") if module != "cli/planning.py"]
 """Those of `planning.py` are in `test_sentences_planning.py`."""
@@ -433,7 +435,7 @@ def reproduced(*states: str, code: int = 0) -> Scene:
 
     def scene(stage: Stage) -> Any:
         planned: Any = [
-            SimpleNamespace(campaign=None, facts=SimpleNamespace(name=f"campaign-{number}", seconds_expected=3600.0))
+            SimpleNamespace(campaign=None, facts=CampaignOfReport(f"campaign-{number}", 1, seconds_expected=3600.0))
             for number in range(len(states))
         ]
         runs: Any = {
@@ -441,10 +443,19 @@ def reproduced(*states: str, code: int = 0) -> Scene:
             for number, state in enumerate(states)
             if state
         }
-        stage.patch.setattr(reproducing, "replace", lambda options, **_: options)
-        stage.patch.setattr(reproducing, "run_parsed", lambda *_: code)
-        options: Any = SimpleNamespace()
-        return heard(lambda out: reproducing._run_campaigns("streamnative-2020", planned, runs, options, out))
+        for name, came in {
+            "_plan_campaigns": planned,
+            "_tag_to_resume": "streamnative-2020-2026",
+            "_runs_of_tag": runs,
+            "_refuse_other_terms": None,
+            "reproduction_plan": "",
+            "run_parsed": code,
+            "_examine_reproduction": 0,
+        }.items():
+            stage.patch.setattr(reproducing, name, lambda *_, came=came: came)
+        wishes = reproducing.Wishes((), {}, None, resume=True)
+        options = RunOptions(stage.path, WantedFiles(), dry_run=False)
+        return heard(lambda out: reproducing.reproduce_report("streamnative-2020", wishes, options, out))
 
     return scene
 
@@ -474,7 +485,6 @@ SCENES: dict[str, Scene] = {
     "a report, its campaigns finished": reproduced("finished", "finished"),
     "a report, its last campaign finished": reproduced("", "finished"),
     "a report, interrupted": reproduced("", code=130),
-    "a report without a campaign": reproduced(),
     "a report without results": reexamined(has_results=False),
     "a report with results": reexamined(has_results=True),
     "no runs": listed(has_runs=False),
@@ -568,7 +578,7 @@ CLAIMS = [
     Claim("{}: topics get {}", "a cluster without a default", "a silent cluster"),
     Claim("`tidegauge campaigns` lists", "an unknown campaign", "an unknown verb"),
     Claim("{}: could not be fetched: {}", "one of two fetched", "two fetched"),
-    Claim("Planning {} of {} ...", "a report planned", "a report without a campaign"),
+    Claim("Planning {} of {} ...", "a report planned", "a report without results"),
     Claim("Campaign {} of {}: {} is finished", "a report, its first campaign finished", "a report, interrupted"),
     Claim(
         "Campaign {} of {}: {}; about {} left",
