@@ -1,6 +1,6 @@
 """A whole published report: its campaigns planned together, run one after the other, its claims examined at the end.
 
-What was run belongs together by a tag that every run gets, so that it can be gone on with after anything.
+What was run belongs together by a tag that every run gets, so that a report can be resumed whatever ended it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,9 @@ from tidegauge.errors import TidegaugeError, UserError, did_you_mean
 from tidegauge.hosts.space import is_open_ended
 from tidegauge.model.disk_needs import bytes_needed
 from tidegauge.model.labels import RunLabels
-from tidegauge.model.trial import TrialSpec
 from tidegauge.numbers import duration, plural
-from tidegauge.published.examine import Choice, examine_at_best, report_named, report_names
+from tidegauge.published.examine import examine_at_best, report_named, report_names
 from tidegauge.published.reproduction import CampaignOfReport, choose_within, order_campaigns
-from tidegauge.published.verdict import ClaimVerdict
 from tidegauge.report.ending import option_words
 from tidegauge.report.reproduction import reports_content, reports_list, reproduction_content, reproduction_plan
 from tidegauge.statistics.intervals import BLOCKS_MIN
@@ -155,7 +153,7 @@ def _plan_one(name: str, path: Path, overrides: Mapping[str, Any]) -> _Planned:
         name,
         campaign.repeat,
         choice.claims,
-        _decidable_claims(choice, trials),
+        examine_at_best(report_named(choice.report), choice, trials).decided,
         len(trials),
         ready.plan.seconds_expected,
         max((need.total_mb for need in ready.memory.needs), default=0),
@@ -164,11 +162,6 @@ def _plan_one(name: str, path: Path, overrides: Mapping[str, Any]) -> _Planned:
         tuple(note.text for note in ready.left_out if note.left_out),
     )
     return _Planned(ready.campaign, facts)
-
-
-def _decidable_claims(choice: Choice, trials: Sequence[TrialSpec]) -> tuple[str, ...]:
-    outcome = examine_at_best(report_named(choice.report), choice, trials)
-    return tuple(claim.claim for claim in outcome.claims if claim.verdict is not ClaimVerdict.NOT_DECIDED)
 
 
 def _tag_to_resume(report: str, runs_directory: Path) -> str:

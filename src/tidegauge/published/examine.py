@@ -228,8 +228,7 @@ def count_decidable(choice: Choice, trials: Sequence[TrialSpec], repeat: int = 1
         for number in range(repeat)
         for trial in trials
     ]
-    outcome = examine_at_best(report_named(choice.report), choice, repeated)
-    return sum(claim.verdict is not ClaimVerdict.NOT_DECIDED for claim in outcome.claims)
+    return len(examine_at_best(report_named(choice.report), choice, repeated).decided)
 
 
 @dataclass(frozen=True)

@@ -200,6 +200,11 @@ class PublishedOutcome:
     units: str = ""
     doubts: tuple[str, ...] = ()
 
+    @property
+    def decided(self) -> tuple[str, ...]:
+        """Names of the claims that were decided, either way."""
+        return tuple(claim.claim for claim in self.claims if claim.verdict is not ClaimVerdict.NOT_DECIDED)
+
 
 SIZE_FACTOR_MAX = 2.0
 """By how much a ratio may be larger or smaller than the published one and still be of its size. By judgement."""

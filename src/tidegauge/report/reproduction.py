@@ -13,7 +13,6 @@ from tidegauge.plain import grouped, plain_value
 from tidegauge.published.examine import report_named
 from tidegauge.published.model import PublishedReport
 from tidegauge.published.reproduction import CampaignOfReport, count_claims
-from tidegauge.published.verdict import ClaimVerdict
 from tidegauge.report.envelopes import ReportPlan, Reports
 from tidegauge.report.layout import Column, Paragraph, WordTable, headed_bullets, heading, with_blank_lines
 from tidegauge.statistics.intervals import BLOCKS_MIN
@@ -123,8 +122,7 @@ def _decided_words(run: StoredRun | None) -> str:
     """How many of its claims a run decided: "2 of 5 claims"."""
     if run is None or run.published is None:
         return MISSING
-    decided = sum(claim.verdict is not ClaimVerdict.NOT_DECIDED for claim in run.published.claims)
-    return of_all(decided, len(run.published.claims), "claim")
+    return of_all(len(run.published.decided), len(run.published.claims), "claim")
 
 
 def reports_content(campaigns: Mapping[str, Iterable[str]], newest: Mapping[str, StoredRun]) -> dict[str, Any]:
