@@ -187,7 +187,7 @@ def _refuse_other_terms(planned: Sequence[_Planned], runs: Mapping[str, store.St
         if run is not None and dict(run.overrides) != dict(each.campaign.overrides):
             given = ", ".join(f"{key} {value}" for key, value in run.overrides.items()) or "no options"
             raise UserError(
-                f"{run.path.name} was begun with {given}, so it can't be gone on with otherwise.",
+                f"{run.path.name} was begun with {given}, so it can't be resumed with other options.",
                 "Give the same options beside --resume, or leave out --resume to begin anew.",
             )
 

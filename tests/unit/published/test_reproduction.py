@@ -216,7 +216,7 @@ def test_it_goes_on_with_the_same_options_only(
     assert reproduce(tmp_path) == 130
     assert reproduce(tmp_path, "--resume", "--repeat", "3") == 2
     err = " ".join(capsys.readouterr().err.split())
-    assert "was begun with scale brief, so it can't be gone on with otherwise" in err
+    assert "was begun with scale brief, so it can't be resumed with other options" in err
     assert runner.begun == [LATENCY]
 
 
