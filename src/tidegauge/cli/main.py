@@ -427,19 +427,22 @@ def attest(
     )
 
 
-@app.command(epilog="Example: tidegauge published 2026-11-20 last")
+@app.command(epilog="Example: tidegauge published confluent-2020 --html confluent-2020.html")
 def published(
     runs: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Runs of campaigns of one published report, as `show` takes them.", autocompletion=complete_runs
+            help="A published report, for the newest run of each of its campaigns; or runs, as `show` takes them.",
+            autocompletion=complete_runs,
         ),
     ] = None,
     *,
+    html: Html = None,
+    markdown: Markdown = None,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
-    """Examine a published report's claims over several runs, such as of systems that took turns on the same hosts.
+    """Examine a published report's claims over runs, and write a page with all its figures beside those of the runs.
 
     Without runs the reports are listed, with what the newest run of each campaign decided.
     """
@@ -449,7 +452,7 @@ def published(
         return list_reports(runs_dir, Output(as_json))
     from tidegauge.cli.reports import examine_runs
 
-    return examine_runs(runs, runs_dir, Output(as_json))
+    return examine_runs(runs, runs_dir, WantedFiles(markdown=markdown, html=html), Output(as_json))
 
 
 @app.command(epilog="Example: tidegauge reproduce confluent-2020 --scale brief --within 2h")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidegauge import store
 from tidegauge.cli.ending import error_of_crash
+from tidegauge.cli.options import WantedFiles
 from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.extras import PLOTS, command_for, has_package, require_package
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tidegauge.live.server import LiveServer
     from tidegauge.model.events import Observer
     from tidegauge.published.examine import Choice
+    from tidegauge.report.whole_report import WholeReportFacts
 
 
 LOOPBACK = "127.0.0.1"
@@ -230,18 +232,74 @@ def load_runs(names: Sequence[str], runs_directory: Path, done: str, out: Output
     return [store.load_run(path) for path in paths]
 
 
-def examine_runs(names: Sequence[str], runs_directory: Path, out: Output) -> int:
-    """Examine and show. Raises `UserError` if runs can't be read or must not be put together."""
+def examine_runs(names: Sequence[str], runs_directory: Path, files: WantedFiles, out: Output) -> int:
+    """Examine runs, or those that repeat a report that is named. Raises `UserError` if they don't belong together."""
+    from tidegauge.published.examine import report_names
+
+    files.check()
+    if len(names) == 1 and names[0] in report_names():
+        runs = _newest_runs_of_report(names[0], runs_directory, out)
+    else:
+        runs = load_runs(names, runs_directory, "examined", out)
+    show_report(examined_report(runs, out), files, out)
+    return EXIT_GOOD
+
+
+def examined_report(runs: Sequence[store.StoredRun], out: Output) -> WholeReportFacts:
+    """What runs of one report's campaigns say of it. Raises `UserError` if they must not be put together."""
     from tidegauge.campaign.read.published import examine_claims, measured_of
     from tidegauge.comparison.across import examined_together
-    from tidegauge.report.across import published_runs, published_runs_content
+    from tidegauge.published.examine import report_named
+    from tidegauge.report.whole_report import whole_report
 
-    runs = load_runs(names, runs_directory, "examined", out)
     choices = [_choice_of_run(run) for run in runs]
     measured = list(map(measured_of, runs))
     outcome = examine_claims(choices[0], runs[0]) if len(runs) == 1 else examined_together(choices, runs, measured)
-    out.show(published_runs(runs, outcome), published_runs_content(runs, outcome))
-    return EXIT_GOOD
+    return whole_report(report_named(choices[0].report), runs, measured, outcome, out.program)
+
+
+def show_report(facts: WholeReportFacts, files: WantedFiles, out: Output) -> None:
+    """Print the verdicts, and write the page and the Markdown that are wanted. Raises `UserError`."""
+    from tidegauge.report.across import published_runs, published_runs_content
+    from tidegauge.report.html.page import plots_of
+    from tidegauge.report.html.whole_report import whole_report_page
+    from tidegauge.report.whole_report import whole_report_markdown
+
+    if files.html is not None:
+        require_package("matplotlib", PLOTS)
+    directory = files.html.parent if files.html is not None else Path()
+    files.write(
+        lambda: b"",
+        lambda: whole_report_markdown(facts),
+        lambda: whole_report_page(
+            facts,
+            lambda run: plots_of(run, store.details_of(run)),
+            lambda run: link_to_report(run.path, directory),
+        ),
+    )
+    out.show(published_runs(facts), published_runs_content(facts))
+    for path in filter(None, (files.html, files.markdown)):
+        out.say(f"Written: {shown_path(path)}")
+
+
+def _newest_runs_of_report(report: str, runs_directory: Path, out: Output) -> list[store.StoredRun]:
+    """The newest run of each campaign of a report, at the scale of the newest of all. Raises `UserError` if none is."""
+    runs = [
+        run
+        for run in store.list_runs(runs_directory)
+        if run.published is not None and run.published.report == report and run.results
+    ]
+    if not runs:
+        raise UserError(
+            f"{runs_directory} has no run that repeats {report}.", f"Run it: {out.program} reproduce {report}"
+        )
+    scale = next(run.published.scale for run in reversed(runs) if run.published is not None)
+    at_scale = [run for run in runs if run.published is not None and run.published.scale == scale]
+    if others := {run.name for run in runs} - {run.name for run in at_scale}:
+        out.alert(
+            f"Left out, since the newest run is at the {scale} scale and these are not: {', '.join(sorted(others))}"
+        )
+    return list({run.name: run for run in at_scale}.values())
 
 
 def _choice_of_run(run: store.StoredRun) -> Choice:

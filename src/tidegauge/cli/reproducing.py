@@ -15,7 +15,7 @@ from typing import Any
 from tidegauge import store
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.read.parse import parse_campaign
-from tidegauge.cli.options import RunOptions, find_ready_campaigns
+from tidegauge.cli.options import RunOptions, WantedFiles, find_ready_campaigns
 from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, Output
 from tidegauge.cli.planning import prepare_campaign, run_parsed
 from tidegauge.errors import TidegaugeError, UserError, did_you_mean
@@ -93,7 +93,7 @@ def reproduce_report(name: str, wishes: Wishes, options: RunOptions, out: Output
     if code == EXIT_INTERRUPTED:
         out.alert(f"To go on with the report: {out.program} {shlex.join(_words_to_resume(name, wishes))}")
         return code
-    return max(code, _examine_reproduction(tag, options.runs_directory, out))
+    return max(code, _examine_reproduction(name, tag, options.runs_directory, out))
 
 
 def _campaigns_of_report(report: str) -> dict[str, Path]:
@@ -243,12 +243,14 @@ class _QuietOutput(Output):
             super().show(renderable, content)
 
 
-def _examine_reproduction(tag: str, runs_directory: Path, out: Output) -> int:
-    """Examine the claims over all runs of a reproduction that have results. Returns the exit code."""
-    from tidegauge.cli.reports import examine_runs
+def _examine_reproduction(report: str, tag: str, runs_directory: Path, out: Output) -> int:
+    """Examine the claims over a reproduction's runs that have results, and write its page. Returns the exit code."""
+    from tidegauge.cli.reports import examined_report, show_report
 
-    names = [run.path.name for run in _runs_of_tag(tag, runs_directory).values() if run.results]
-    if not names:
+    runs = [run for run in _runs_of_tag(tag, runs_directory).values() if run.results]
+    if not runs:
         out.alert("No campaign has a result, so no claim is examined.")
         return EXIT_FAILED
-    return examine_runs(names, runs_directory, out)
+    files = WantedFiles(markdown=runs_directory / f"{report}.md", html=runs_directory / f"{report}.html")
+    show_report(examined_report(runs, out), files, out)
+    return EXIT_GOOD

@@ -459,6 +459,32 @@ class Bound(_Claimed):
 Claim = Annotated[Ordering | Factor | Growth | Bound, Field(discriminator="kind")]
 
 
+class FigureOfReport(Fields):
+    """A figure or table of a report, or several that show the same, as its page has them.
+
+    Attributes:
+        name: what the report calls it: "Figures 6 and 7".
+        title: what it shows.
+        tables, claims: ids of those that belong to it.
+        campaigns: which measure it, without the report's name, the best first.
+        pictures: kinds of pictures of these campaigns' runs that show what the report drew, as their ids end.
+    """
+
+    name: str
+    title: Words
+    tables: list[str] = Field(default_factory=list)
+    claims: list[str] = Field(default_factory=list)
+    campaigns: list[str] = Field(default_factory=list)
+    pictures: list[str] = Field(default_factory=list)
+
+
+class SectionOfReport(Fields):
+    """A part of a report under a heading of its own."""
+
+    title: str
+    figures: Annotated[list[FigureOfReport], Field(min_length=1)]
+
+
 class PublishedReport(Fields):
     """One published report.
 
@@ -467,6 +493,7 @@ class PublishedReport(Fields):
         units: what its rates of bytes are in, by figure. `units_source` says what they are called there.
         settings, systems, own_settings: of all its tests, by system in the last two.
         differs: what is not as in the report and can't be computed from a plan, with the plans that it holds for.
+        sections: its own order, in which each table and each claim has one place.
     """
 
     report: str
@@ -482,6 +509,7 @@ class PublishedReport(Fields):
     own_settings: dict[str, OwnSettings] = Field(default_factory=dict)
     differs: list[StatedDifference] = Field(default_factory=list)
     tests: list[Test] = Field(default_factory=list)
+    sections: list[SectionOfReport] = Field(default_factory=list)
     tables: Annotated[list[PublishedTable], Field(min_length=1)]
     claims: Annotated[list[Claim], Field(min_length=1)]
 
@@ -501,6 +529,24 @@ class PublishedReport(Fields):
         if missing := sorted(published - self.units.keys()):
             raise ValueError(f"'units' must say what these are in: {', '.join(missing)}")
         return self
+
+    @model_validator(mode="after")
+    def _check_sections(self) -> PublishedReport:
+        if not self.sections:
+            return self
+        figures = self.figures
+        for kind, ids, placed in (
+            ("table", [table.id for table in self.tables], [name for figure in figures for name in figure.tables]),
+            ("claim", [claim.id for claim in self.claims], [name for figure in figures for name in figure.claims]),
+        ):
+            if wrong := sorted(name for name in {*ids, *placed} if placed.count(name) != 1 or name not in ids):
+                raise ValueError(f"each {kind} has one place in 'sections', other than {', '.join(wrong)}")
+        return self
+
+    @property
+    def figures(self) -> list[FigureOfReport]:
+        """All figures and tables in the report's order."""
+        return [figure for section in self.sections for figure in section.figures]
 
     def unit_of(self, figure: str) -> tuple[str, float]:
         """The unit in which it gives a figure, and how many of the figure's own that is."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +10,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.comparison.across import ComparedPair, RunComparison
-from tidegauge.comparison.differences import LETTERS, Unrecorded
+from tidegauge.comparison.differences import Unrecorded
 from tidegauge.comparison.regression import RegressionJudgement, RegressionOutcome
 from tidegauge.comparison.within import Ratio
 from tidegauge.model.trial import with_form
 from tidegauge.numbers import join_with_and, local_time, percent
 from tidegauge.plain import plain_value
-from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.report import compare, contests, fairness
 from tidegauge.report.envelopes import Claims, Compare
 from tidegauge.report.facts import RunFacts
@@ -32,8 +31,8 @@ from tidegauge.report.regression import (
     ruling_words,
 )
 from tidegauge.report.summary import run_head
+from tidegauge.report.whole_report import WholeReportFacts, sections_content
 from tidegauge.statistics.intervals import BLOCKS_MIN, ComparisonVerdict
-from tidegauge.store.read import StoredRun
 
 SETTINGS_SHOWN = 20
 """Settings that differ, in a terminal; two versions of a system may differ in hundreds of defaults."""
@@ -331,26 +330,28 @@ def _regression_junit(comparison: RunComparison, judgement: RegressionJudgement)
     return junit_document("tidegauge compare", cases, _junit_properties(comparison))
 
 
-def published_runs(runs: Sequence[StoredRun], outcome: PublishedOutcome) -> RenderableType:
+def published_runs(facts: WholeReportFacts) -> RenderableType:
     """The claims over one or several runs: which they are, what was not the same around them, then the verdicts."""
     parts: list[RenderableType] = []
-    for letter, run in zip(LETTERS, runs, strict=False):
+    for letter, run in facts.runs.items():
         parts.append(Paragraph(f"Run {letter}: {run.path.name} ({', '.join(run.systems)}; {run.status_words})"))
-    if len(runs) > 1:
+    if len(facts.runs) > 1:
         note = "A ratio is taken within one run where that run has both figures, otherwise between runs."
         parts.append(Paragraph(note))
-    parts += [indented(f"DOUBTFUL: {doubt}", "yellow") for doubt in outcome.doubts]
-    unequal = any(run.terms.unequal for run in runs)
-    return Group(*parts, Text(""), *published_parts(outcome, RunFacts(runs[0]).host, unequal))
+    parts += [indented(f"DOUBTFUL: {doubt}", "yellow") for doubt in facts.outcome.doubts]
+    host = RunFacts(next(iter(facts.runs.values()))).host
+    return Group(*parts, Text(""), *published_parts(facts.outcome, host, facts.unequal))
 
 
-def published_runs_content(runs: Sequence[StoredRun], outcome: PublishedOutcome) -> dict[str, Any]:
-    """The claims over one or several runs as plain data."""
+def published_runs_content(facts: WholeReportFacts) -> dict[str, Any]:
+    """The claims over one or several runs, and the report's figures beside ours, as plain data."""
     claims = Claims(
         schema="tidegauge.claims/1",
-        runs=[plain_value({"letter": letter, **run_head(run)}) for letter, run in zip(LETTERS, runs, strict=False)],
-        unequal=any(run.terms.unequal for run in runs),
-        published=outcome,
+        runs=[plain_value({"letter": letter, **run_head(run)}) for letter, run in facts.runs.items()],
+        unequal=facts.unequal,
+        published=facts.outcome,
+        score=facts.score,
+        sections=sections_content(facts),
     )
     content: dict[str, Any] = plain_value(claims)
     return content

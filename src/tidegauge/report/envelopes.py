@@ -180,12 +180,17 @@ class HistoryReport(TypedDict):
 
 
 class Claims(TypedDict):
-    """`published` with --json: verdicts on a report's claims over one or several runs, by their letters."""
+    """`published` with --json: verdicts on a report's claims over one or several runs, by their letters.
+
+    `sections`: the report's own, with every published figure beside ours.
+    """
 
     schema: Literal["tidegauge.claims/1"]
     runs: Sequence[ComparedRun]
     unequal: bool
     published: PublishedOutcome
+    score: str
+    sections: Sequence[Object]
 
 
 class OmbRun(TypedDict):

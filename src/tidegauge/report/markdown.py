@@ -53,9 +53,9 @@ def run_markdown(run: StoredRun) -> str:
         "",
     ]
     lines += [f"**{escape_text(fairness.headline(run.terms))}**", ""] if run.terms.unequal else []
-    lines += _bullet_lines(tilt.paragraph() for tilt in run.terms.unequal)
+    lines += bullet_lines(tilt.paragraph() for tilt in run.terms.unequal)
     lines += [f"Reason: {escape_text(run.reason)}", ""] if run.reason else []
-    lines += _bullet_lines([facts.label_words, *run.notes] if facts.label_words else run.notes)
+    lines += bullet_lines([facts.label_words, *run.notes] if facts.label_words else run.notes)
     lines += _threshold_lines(facts.rulings)
     lines += _variant_lines(facts)
     if run.results:
@@ -64,14 +64,14 @@ def run_markdown(run: StoredRun) -> str:
     for compared in facts.compared_trials:
         lines += _compared_lines(compared)
     for experiment, findings in facts.findings.items():
-        lines += _bullet_lines(f"{experiment}, {remark.text}" for remark in finding_remarks(findings, facts.names))
-    lines += ["### Compared", "", *_bullet_lines(facts.compared)] if facts.compared else []
+        lines += bullet_lines(f"{experiment}, {remark.text}" for remark in finding_remarks(findings, facts.names))
+    lines += ["### Compared", "", *bullet_lines(facts.compared)] if facts.compared else []
     lines += _sweep_lines(facts)
     lines += _usage_lines(run)
     lines += _published_lines(facts)
     lines += _fold_lines(CHANGED_TITLE, changed_words(run)) if run.results else []
     failed = [f"{trial.trial_id}: {trial.status_words}" for trial in facts.unfinished]
-    lines += ["### Trials without a result", "", *_bullet_lines(failed)] if failed else []
+    lines += ["### Trials without a result", "", *bullet_lines(failed)] if failed else []
     lines += [escape_text(f"Host: {facts.host}"), ""] if facts.host else []
     lines += [f"Run `{run.path.name.replace('`', '')}`, Tidegauge {escape_text(run.tidegauge_version)}."]
     return "\n".join(lines) + "\n"
@@ -81,7 +81,7 @@ def _fold_lines(title: str, sentences: Sequence[str]) -> list[str]:
     """Bullets that are folded behind their title."""
     if not sentences:
         return []
-    bullets = _bullet_lines(sentences)
+    bullets = bullet_lines(sentences)
     return [f"<details><summary>{escape_text(title)}</summary>", "", *bullets, "</details>", ""]
 
 
@@ -114,8 +114,8 @@ def _compared_lines(compared: ComparedTrials) -> list[str]:
     words = f"{escape_text(load_words(compared.results[0]))}. {escape_text(compared_words(compared))}"
     table_of_workers = workers_table(compared)
     workers = [
-        *([] if table_of_workers is None else [*_figure_table_lines(table_of_workers), ""]),
-        *_bullet_lines(worker_notes([compared])),
+        *([] if table_of_workers is None else [*figure_table_lines(table_of_workers), ""]),
+        *bullet_lines(worker_notes([compared])),
     ]
     title = escape_text(compare.experiment_at_point(compared.experiment, compared.point))
     return [f"### {title}", "", words, "", *markdown_table(heads, rows), "", *workers]
@@ -150,15 +150,15 @@ def _variant_lines(facts: RunFacts) -> list[str]:
     lines = ["### Variants compared", "", f"{escape_text(contests.variants_line(facts.run))}.", ""]
     for contest in (one for one in compared if one.lead):
         lines += [f"**{escape_text(contests.contest_title(contest))}**", ""]
-        lines += [*_figure_table_lines(contests.contest_table(contest)), ""]
-        lines += _bullet_lines(contests.contest_notes(contest))
+        lines += [*figure_table_lines(contests.contest_table(contest)), ""]
+        lines += bullet_lines(contests.contest_notes(contest))
     others = (one for one in compared if not one.lead)
-    return [*lines, *_bullet_lines(contests.contest_line(contest) for contest in others)]
+    return [*lines, *bullet_lines(contests.contest_line(contest) for contest in others)]
 
 
 def _sweep_lines(facts: RunFacts) -> list[str]:
     compared = [contests.contest_line(contest) for contest in facts.sweep_contests if contest.lead]
-    return ["### Points compared", "", *_bullet_lines(compared)] if compared else []
+    return ["### Points compared", "", *bullet_lines(compared)] if compared else []
 
 
 def _published_lines(facts: RunFacts) -> list[str]:
@@ -171,8 +171,8 @@ def _published_lines(facts: RunFacts) -> list[str]:
         + (f"; {CONTRADICTS}: {claim.contradiction}" if claim.contradiction else "")
         for claim in outcome.claims
     ]
-    preamble = _bullet_lines(outcome_sentences(outcome, facts.host))
-    return [f"### Published: {escape_text(outcome.title)}", "", *preamble, *_bullet_lines(claims)]
+    preamble = bullet_lines(outcome_sentences(outcome, facts.host))
+    return [f"### Published: {escape_text(outcome.title)}", "", *preamble, *bullet_lines(claims)]
 
 
 def _usage_lines(run: StoredRun) -> list[str]:
@@ -184,12 +184,12 @@ def _usage_lines(run: StoredRun) -> list[str]:
     return [
         f"### {usage.title(rows)}",
         "",
-        *([] if shares_table is None else [*_figure_table_lines(shares_table), ""]),
-        *_bullet_lines(notes),
+        *([] if shares_table is None else [*figure_table_lines(shares_table), ""]),
+        *bullet_lines(notes),
     ]
 
 
-def _figure_table_lines(figure_table: FigureTable) -> list[str]:
+def figure_table_lines(figure_table: FigureTable) -> list[str]:
     """A table for a terminal as one of Markdown, each head with that of its group."""
     columns = [(group, column) for group in figure_table.groups for column in group.columns]
     leading = figure_table.leading
@@ -209,6 +209,7 @@ def _figure_table_lines(figure_table: FigureTable) -> list[str]:
     return markdown_table(list(map(escape_text, heads)), rows)
 
 
-def _bullet_lines(sentences: Iterable[str]) -> list[str]:
+def bullet_lines(sentences: Iterable[str]) -> list[str]:
+    """Sentences as a list with an empty line after it; nothing of none."""
     lines = [f"- {escape_text(sentence)}" for sentence in sentences]
     return [*lines, ""] if lines else []

@@ -75,19 +75,27 @@ def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iter
 
 
 def outcome_sentences(outcome: PublishedOutcome, host: str) -> list[str]:
-    """What must be known before any verdict: both hosts, units, rates, what differs, and what a verdict is one of."""
-    several = any(side.runs for claim in outcome.claims for part in claim.parts for side in part.sides)
-    which = "these runs on the machine of each" if several else "this run on this machine"
-    meant = f"A verdict is one of {which}; absolute values are never confirmed: hosts differ."
+    """What must be known before any verdict, last how many verdicts there are of each kind."""
+    return [*terms_sentences(outcome, host), f"{counts(outcome)}. {meaning_of_verdicts(outcome)}."]
+
+
+def terms_sentences(outcome: PublishedOutcome, host: str) -> list[str]:
+    """Both hosts, units, rates, and what differs."""
     sentences = (
         f"Theirs: {outcome.hardware}; {', '.join(outcome.versions)}.",
         f"Here: {host}" if host else "",
         _units_words(outcome),
         scale_words(outcome.scale),
         *(f"Differs: {sentence}" for sentence in outcome.differs),
-        f"{counts(outcome)}. {meant}",
     )
     return [*filter(None, sentences)]
+
+
+def meaning_of_verdicts(outcome: PublishedOutcome) -> str:
+    """What a verdict is one of."""
+    several = any(side.runs for claim in outcome.claims for part in claim.parts for side in part.sides)
+    which = "these runs on the machine of each" if several else "this run on this machine"
+    return f"A verdict is one of {which}; absolute values are never confirmed: hosts differ"
 
 
 def claim_title(claim: ClaimOutcome, outcome: PublishedOutcome, unequal: bool) -> str:

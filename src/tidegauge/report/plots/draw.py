@@ -325,8 +325,8 @@ def _draw_series(axes: Axes, series: Series, place: int, *, lying: bool) -> None
                 bar.set_gid(gid)
     if series.mark in (Mark.LINE, Mark.LINE_POINTS):
         dash = (0, system_look.dash) if system_look.dash else "solid"
-        width = 1.0 if series.minor else 1.7
-        axes.plot(series.x, y, color=system_look.light, ls=dash, lw=width, zorder=2, gid=gid)
+        width = 1.0 if series.minor or series.theirs else 1.7
+        axes.plot(series.x, y, color=_colour_of_series(series, place), ls=dash, lw=width, zorder=2, gid=gid)
     if series.mark is Mark.LINE and series.lone:
         at = [(series.x[number], y[number]) for number in series.lone]
         axes.plot(*zip(*at, strict=True), color=system_look.light, ls="none", marker=".", ms=4, zorder=2, gid=gid)
@@ -344,6 +344,11 @@ def _draw_series(axes: Axes, series: Series, place: int, *, lying: bool) -> None
         )
         for part in (*whiskers.lines[1], *whiskers.lines[2]):
             part.set_gid(gid)
+
+
+def _colour_of_series(series: Series, place: int) -> str:
+    """That of its system; grey for what others published."""
+    return FAINT if series.theirs else look(place).light
 
 
 def _limits_of(plot: Plot) -> list[tuple[Series, int]]:
@@ -371,14 +376,15 @@ def _draw_limit(axes: Axes, series: Series, number: int, place: int, row: int) -
 
 def _draw_markers(axes: Axes, series: Series, y: Sequence[float], place: int) -> None:
     """Draw a series' points, filled and hollow ones apart."""
-    system_look, hollow = look(place), series.hollow or (False,) * len(y)
+    system_look, hollow = look(place), (True,) * len(y) if series.theirs else series.hollow or (False,) * len(y)
+    colour = _colour_of_series(series, place)
     for is_hollow in (False, True):
         chosen = [number for number, other in enumerate(hollow) if other is is_hollow]
         if chosen:
-            face = PAGE if is_hollow else system_look.light
+            face = PAGE if is_hollow else colour
             axes.plot(
                 [series.x[number] for number in chosen], [y[number] for number in chosen], ls="none",
-                marker=system_look.marker, ms=3.5 if series.minor else _mark_pt(place), mfc=face, mec=system_look.light,
+                marker=system_look.marker, ms=3.5 if series.minor else _mark_pt(place), mfc=face, mec=colour,
                 mew=1.0 if series.minor else 1.5, gid=f"system-{place}", zorder=2 if series.minor else 3,
                 alpha=0.45 if series.minor else None,
             )  # fmt: skip
@@ -418,7 +424,9 @@ def _x_ends(plot: Plot) -> tuple[float, float]:
         return _ends_of_values(plot)
     places = [x for series in plot.series for x in series.x if math.isfinite(x)] or [1.0]
     if plot.x.scale is Scale.PERCENTILE:
-        return 0.0, max(places)
+        # A mark at the end is drawn whole.
+        dotted = any(series.mark is not Mark.LINE for series in plot.series)
+        return 0.0, float(_from_nines(_to_nines(max(places)) + 0.15)) if dotted else max(places)
     limits = [series for series in plot.series if series.mark is Mark.LIMITS]
     places += [end for series in limits for end in (*series.low, *series.high) if math.isfinite(end)]
     if plot.x.scale is Scale.LOG:
@@ -672,7 +680,7 @@ def _legend_entries(plot: Plot, places: Mapping[str, int]) -> list[Artist]:
     for system in plot.systems:
         system_look, series_of_system = (
             look(places.get(system, 0)),
-            [series for series in plot.series if series.system == system],
+            [series for series in plot.series if series.system == system and not series.theirs],
         )
         marks = {series.mark for series in series_of_system}
         forms = {series.label for series in series_of_system if series.mark is not Mark.LIMITS}
@@ -686,6 +694,8 @@ def _legend_entries(plot: Plot, places: Mapping[str, int]) -> list[Artist]:
         dash = ((0, system_look.dash) if system_look.dash else "solid") if lined else "none"
         marker = system_look.marker if dotted else "none"
         entries.append(Line2D([], [], color=system_look.light, ls=dash, lw=1.7, marker=marker, ms=6, label=label))
+    if any(series.theirs for series in plot.series):
+        entries.append(Line2D([], [], color=FAINT, ls="none", marker="o", mfc=PAGE, mew=1.5, ms=6, label="published"))
     return entries
 
 

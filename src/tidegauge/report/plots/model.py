@@ -177,6 +177,7 @@ class Series:
         hollow: points that are not what they should be (not sustained, INVALID), drawn hollow; () for none.
         notes: further words for each point, shown with it; () for none.
         minor: drawn thinner and paler, behind the others.
+        theirs: of figures that others published: grey and hollow, never to be taken for what was measured.
         width: of its bars, in units of the x axis.
         cells: at each place of CELLS what is there.
     """
@@ -191,6 +192,7 @@ class Series:
     hollow: tuple[bool, ...] = ()
     notes: tuple[str, ...] = ()
     minor: bool = False
+    theirs: bool = False
     width: float = 0.6
     cells: tuple[Cell, ...] = ()
 

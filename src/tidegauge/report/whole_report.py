@@ -1,0 +1,250 @@
+"""A published report in its own order with our figures beside its own: what its page, Markdown and JSON all say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tidegauge.comparison.differences import LETTERS
+from tidegauge.numbers import MISSING, capitalized, factor, local_time, plural, precise
+from tidegauge.plain import plain_value
+from tidegauge.published.beside import CellBeside, FigureBeside, NamedRun, RowBeside, TableBeside, figures_beside
+from tidegauge.published.model import Claim, PublishedReport
+from tidegauge.published.observe import ExaminedRun
+from tidegauge.published.verdict import ClaimOutcome, ClaimVerdict, PublishedOutcome
+from tidegauge.report.facts import RunFacts
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, columns
+from tidegauge.report.markdown import bullet_lines, escape_text, figure_table_lines
+from tidegauge.report.published import CONTRADICTS, claim_title, examined_in, meaning_of_verdicts, terms_sentences
+from tidegauge.store.read import StoredRun
+
+NOT_MEASURED = "not measured yet"
+_PLACE_CHARS_MAX = 40
+
+
+@dataclass(frozen=True)
+class ClaimOfPage:
+    """A claim as its page says it. `outcome`: None where none of the runs is of a campaign that examines it."""
+
+    claim: Claim
+    title: str
+    source: str
+    outcome: ClaimOutcome | None
+
+
+@dataclass(frozen=True)
+class FigureOfPage:
+    """A figure of the report with its claims. `commands`: that measure what is not measured yet."""
+
+    beside: FigureBeside
+    claims: tuple[ClaimOfPage, ...]
+    commands: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """ "Figure 5: peak throughput"."""
+        return f"{self.beside.figure.name}: {self.beside.figure.title}"
+
+
+@dataclass(frozen=True)
+class WholeReportFacts:
+    """A report with the runs that repeat it.
+
+    Attributes:
+        runs: by letter.
+        outcome: the verdicts on all claims that the runs' campaigns examine.
+        program: how the user calls Tidegauge, for commands.
+    """
+
+    report: PublishedReport
+    runs: Mapping[str, StoredRun]
+    measured: Sequence[ExaminedRun]
+    outcome: PublishedOutcome
+    program: str
+
+    @cached_property
+    def sections(self) -> list[tuple[str, list[FigureOfPage]]]:
+        """The report's headings, each with its figures."""
+        named = [
+            NamedRun(letter, run.name.removeprefix(f"{self.report.report}-"), measured)
+            for (letter, run), measured in zip(self.runs.items(), self.measured, strict=True)
+        ]
+        return [
+            (title, [self._figure_of_page(beside) for beside in figures])
+            for title, figures in figures_beside(self.report, named)
+        ]
+
+    def _figure_of_page(self, beside: FigureBeside) -> FigureOfPage:
+        claims = {claim.id: claim for claim in self.report.claims}
+        wanted = tuple(self._claim_of_page(claims[name]) for name in beside.figure.claims)
+        lacking = any(not cell.values for cell in beside.cells) or any(each.outcome is None for each in wanted)
+        commands = (f"{self.program} reproduce {self.report.report} --only {name}" for name in beside.not_run)
+        return FigureOfPage(beside, wanted, tuple(commands) if lacking else ())
+
+    def _claim_of_page(self, claim: Claim) -> ClaimOfPage:
+        outcome = next((each for each in self.outcome.claims if each.claim == claim.id), None)
+        if outcome is None:
+            return ClaimOfPage(claim, f"{NOT_MEASURED.upper()}: {claim.text}", claim.source, None)
+        return ClaimOfPage(claim, claim_title(outcome, self.outcome, self.unequal), examined_in(outcome), outcome)
+
+    @property
+    def unequal(self) -> bool:
+        """Whether a run was on unequal terms, which its user allowed."""
+        return any(run.terms.unequal for run in self.runs.values())
+
+    @property
+    def score(self) -> str:
+        """ "Of 23 claims 9 confirmed, 2 contradicted, 5 not decided, 7 not measured yet"."""
+        verdicts = [claim.verdict for claim in self.outcome.claims]
+        counted = [(verdicts.count(verdict), verdict.value) for verdict in ClaimVerdict]
+        counted.append((len(self.report.claims) - len(verdicts), NOT_MEASURED))
+        parts = [f"{number} {words}" for number, words in counted if number]
+        return f"Of {plural(len(self.report.claims), 'claim')} {', '.join(parts)}"
+
+    @property
+    def figures_score(self) -> str:
+        """How many of the report's figures stand beside ours."""
+        cells = [cell for _, figures in self.sections for figure in figures for cell in figure.beside.cells]
+        measured = sum(1 for cell in cells if cell.values)
+        return f"{measured} of its {len(cells)} published figures have one of ours beside them"
+
+    @property
+    def sentences(self) -> list[str]:
+        """Both hosts, units, scale, what differs: what must be known before any verdict."""
+        first = next(iter(self.runs.values()))
+        return [*terms_sentences(self.outcome, RunFacts(first).host), f"{meaning_of_verdicts(self.outcome)}."]
+
+    @property
+    def run_lines(self) -> list[tuple[str, str]]:
+        """Each run's letter with its words."""
+        return [
+            (letter, f"{run.path.name}, {local_time(run.started_at)}, {run.status_words}")
+            for letter, run in self.runs.items()
+        ]
+
+
+def whole_report(
+    report: PublishedReport,
+    runs: Sequence[StoredRun],
+    measured: Sequence[ExaminedRun],
+    outcome: PublishedOutcome,
+    program: str,
+) -> WholeReportFacts:
+    """What is said of a report over runs of its campaigns, the letters in their order."""
+    return WholeReportFacts(report, dict(zip(LETTERS, runs, strict=False)), measured, outcome, program)
+
+
+def beside_table(table: TableBeside) -> FigureTable:
+    """Published figures beside ours with the ratio, a group of columns for each figure."""
+    common = _words_of_all(table)
+    groups = [
+        ColumnGroup(
+            column.words.removeprefix(f"{common}, ") if common else f"{column.words}, {column.unit}",
+            _columns_of_figure([row.cells[number] for row in table.rows]),
+        )
+        for number, column in enumerate(table.columns)
+    ]
+    more = {"trials": _trials_words, "run": _run_words}
+    groups.append(ColumnGroup("", columns(table.rows, more, words=True)))
+    if any(row.note for row in table.rows):
+        groups.append(ColumnGroup("", (Column("note", tuple(row.note or MISSING for row in table.rows), words=True),)))
+    labels = tuple(map(table.label, table.rows))
+    return FigureTable("place", labels, tuple(groups), label_chars_max=_PLACE_CHARS_MAX)
+
+
+def _words_of_all(table: TableBeside) -> str:
+    """What several columns are all of, such as "publish latency" of percentiles; "" where that differs."""
+    heads = {(column.words.rpartition(", ")[0], column.unit) for column in table.columns}
+    ((head, _), *others) = heads
+    return head if len(table.columns) > 1 and not others else ""
+
+
+def _columns_of_figure(cells: Sequence[CellBeside]) -> tuple[Column, ...]:
+    shown = {
+        "published": lambda cell: precise(cell.published),
+        "here": lambda cell: precise(cell.middle),
+        "ratio": lambda cell: MISSING if cell.ratio is None else factor(cell.ratio),
+    }
+    return columns(cells, shown)
+
+
+def _trials_words(row: RowBeside) -> str:
+    """How many trials its figures are of, and how many of these are DOUBTFUL."""
+    cell = next((cell for cell in row.cells if cell.values), None)
+    if cell is None:
+        return MISSING
+    return f"{len(cell.values)}, {cell.doubtful} DOUBTFUL" if cell.doubtful else f"{len(cell.values)}"
+
+
+def _run_words(row: RowBeside) -> str:
+    """The runs that its figures are of, or why there are none."""
+    letters = dict.fromkeys(letter for cell in row.cells for letter in cell.letters)
+    missing = next((cell.missing for cell in row.cells if cell.missing), NOT_MEASURED)
+    return ", ".join(letters) or missing
+
+
+def table_title(table: TableBeside) -> str:
+    """ "table 2-2: 100 partitions, 1 subscription": a table's source, what all its rows have, and its note."""
+    common = _words_of_all(table)
+    figures = f"{common}, {table.columns[0].unit}" if common else ""
+    head = ": ".join(filter(None, (table.table.source, ", ".join(filter(None, (figures, table.common.words()))))))
+    return "; ".join(filter(None, (head, table.table.note)))
+
+
+def whole_report_markdown(facts: WholeReportFacts) -> str:
+    """The report for a repository or an issue: the score, what differs, then every figure in the report's order."""
+    lines = [f"## {escape_text(facts.report.title)}", "", f"**{facts.score}.** {facts.figures_score}.", ""]
+    lines += bullet_lines(f"Run {letter}: {words}" for letter, words in facts.run_lines)
+    lines += bullet_lines(facts.sentences)
+    for title, figures in facts.sections:
+        lines += [f"### {escape_text(title)}", ""]
+        for figure in figures:
+            lines += [f"#### {escape_text(figure.title)}", ""]
+            for table in figure.beside.tables:
+                lines += [f"{escape_text(table_title(table))}:", "", *figure_table_lines(beside_table(table)), ""]
+            lines += bullet_lines(claim_line(claim) for claim in figure.claims)
+            lines += bullet_lines(f"To measure what is missing: {command}" for command in figure.commands)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def claim_line(claim: ClaimOfPage) -> str:
+    """A claim with its verdict, where it is made, why it was decided so, and what the report itself says against it."""
+    reason = f": {claim.outcome.reason}" if claim.outcome is not None else ""
+    contradiction = f". {contradiction_words(claim)}" if claim.claim.contradiction else ""
+    return f"{claim.title} [{claim.source}]{reason}{contradiction}"
+
+
+def contradiction_words(claim: ClaimOfPage) -> str:
+    """Where the report says something else itself."""
+    return f"{capitalized(CONTRADICTS)}: {claim.claim.contradiction}"
+
+
+def sections_content(facts: WholeReportFacts) -> list[dict[str, Any]]:
+    """The report's sections as plain data."""
+    return [{"title": title, "figures": list(map(_figure_content, figures))} for title, figures in facts.sections]
+
+
+def _figure_content(figure: FigureOfPage) -> dict[str, Any]:
+    return {
+        "name": figure.beside.figure.name,
+        "title": figure.beside.figure.title,
+        "claims": [claim.claim.id for claim in figure.claims],
+        "commands": figure.commands,
+        "tables": [
+            {
+                "id": table.table.id,
+                "source": table.table.source,
+                "columns": table.columns,
+                "rows": list(_row_contents(table)),
+            }
+            for table in figure.beside.tables
+        ],
+    }
+
+
+def _row_contents(table: TableBeside) -> Iterator[dict[str, Any]]:
+    for row in table.rows:
+        cells = [{**plain_value(cell), "ratio": cell.ratio} for cell in row.cells]
+        yield {"place": row.place.words(), "note": row.note, "figures": cells}
