@@ -29,6 +29,7 @@ from tidegauge.report import across
 from tidegauge.report.html.comparison import comparison_page
 from tidegauge.report.html.index_rows import index_row
 from tidegauge.report.html.page import history_page, index_page, live_page, plots_of, report_page, system_places
+from tidegauge.report.html.whole_report import whole_report_page
 from tidegauge.report.plots.draw import png_file, svg_file
 from tidegauge.report.plots.model import Plot
 from tidegauge.report.provenance import provenance_words
@@ -38,6 +39,7 @@ from tidegauge.store.read import StoredRun
 SAMPLES = Path(__file__).resolve().parents[1] / "tests/support"
 LIVE_OF = ("sample", "several-load-generators", "catch-up")
 COMPARED = ("three-blocks", "sweep-of-levels")
+WHOLE_REPORTS = ("confluent-2020", "streamnative-2022")
 COLUMNS = 100
 
 
@@ -62,6 +64,7 @@ def draw_gallery(directory: Path, names: Sequence[str]) -> Path:
     parts.append(_framed("A history of runs", _history(directory)))
     parts += [_framed(f"{run.path.name}: live page", _live(run, directory)) for run in made if run.name in LIVE_OF]
     parts += [_compared(run, directory) for run in made if run.name in COMPARED]
+    parts += [_framed(f"{name}, whole", _whole_report(name, directory)) for name in WHOLE_REPORTS]
     return store.write_page(directory / "index.html", _PAGE.format(body="\n".join(parts)))
 
 
@@ -124,6 +127,16 @@ def _compared(run: StoredRun, directory: Path) -> str:
     store.write_files(directory, {f"compare-{run.path.name}.txt": text.encode()})
     store.write_page(directory / page, comparison_page(facts))
     return f"<section><h2>compare</h2><pre>{html.escape(text)}</pre></section>{_framed('compare --html', page)}"
+
+
+def _whole_report(name: str, directory: Path) -> str:
+    """The page of a published report of which every figure came out as 0.6 times what it has there."""
+    samples()
+    from repeated_reports import repeated_report  # type: ignore[import-not-found]  # Beside the tests.
+
+    facts = repeated_report(directory / "reports", name, 0.6)
+    page = whole_report_page(facts, lambda run: [], lambda run: "")
+    return store.write_page(directory / f"{name}.html", page).name
 
 
 def _disclosed(run: StoredRun) -> dict[str, Any]:

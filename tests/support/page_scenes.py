@@ -230,16 +230,22 @@ def use_row(row: Mapping[str, Any]) -> dict[str, Any]:
     amounts = (
         "server_cpu_s", "host_cpu_percent", "others_cpu_percent", "server_resident_bytes", "server_gc_pause_s",
         "disk_written_bytes", "disk_read_bytes", "disk_flushes", "disk_busy_percent", "io_stall_percent",
-        "cpu_stall_percent", "loopback_bytes", "server_context_switches",
+        "cpu_stall_percent", "loopback_bytes", "server_context_switches", "network_sent_bytes",
+        "disk_written_bytes of vdb",
     )  # fmt: skip
     return {"from_mono_ns": row["from_mono_ns"], "until_mono_ns": row["until_mono_ns"], **dict.fromkeys(amounts, 1.0)}
+
+
+def metric_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A second in which servers reported something."""
+    return {"from_mono_ns": row["from_mono_ns"], "until_mono_ns": row["until_mono_ns"], "log_flush_ms of kafka-1": 1.0}
 
 
 def idle_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """A second in which nothing waited, and the load generator used nothing."""
     nothing = (
         "backlog_msgs", "in_flight_msgs", "worker_cpu_s", "gc_pause_s", "heap_used_bytes", "own_lag_max_ms",
-        "blocked_s",
+        "blocked_s", "received_msgs",
     )  # fmt: skip
     return {**row, **dict.fromkeys(nothing, 0)}
 

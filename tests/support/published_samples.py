@@ -47,7 +47,7 @@ def run_of(*results: LoadResult, **more: object) -> ExaminedRun:
 
 def judged(claim: Claim, run: ExaminedRun) -> ClaimOutcome:
     base = report_named("streamnative-2020")
-    mine = PublishedReport(**{**dict(base), "claims": [claim]})
+    mine = PublishedReport(**{**dict(base), "claims": [claim], "sections": []})
     return examine(mine, Choice("streamnative-2020", (claim.id,)), run).claims[0]
 
 

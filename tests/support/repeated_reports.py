@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,13 @@ from tidegauge import store
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.comparison.across import examined_together
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import CONFIRMATION, CatchUp, LoadResult, LoadSpec, PhaseFigures, TrialSpec
+from tidegauge.model.trial import CONFIRMATION, CatchUp, Latency, LoadResult, LoadSpec, PhaseFigures, TrialSpec
 from tidegauge.model.workload import BEFORE, DURING, DeviceReads
 from tidegauge.published.examine import report_named
 from tidegauge.published.model import FIGURES, MAX_THROUGHPUT, Place, PublishedReport
 from tidegauge.published.observe import ExaminedRun, is_at_place
 from tidegauge.report.whole_report import WholeReportFacts, whole_report
 from tidegauge.statistics.figures import SUSTAINABLE
-from tidegauge.store.read import StoredRun
 
 SPREAD = 0.01
 """By which share each repeat differs from the one before."""
@@ -86,26 +85,20 @@ def _values_at(report: PublishedReport, trial: TrialSpec, run: ExaminedRun) -> I
                     yield figure.name, value * report.unit_of(name)[1] / size
 
 
-@dataclass
-class _Times:
-    """What a trial's latencies are made of."""
-
-    fields: dict[str, float] = field(default_factory=dict)
-
-    def of(self, values: Mapping[str, float], series: str) -> Any:
-        """A latency with the given figures of a series; the others are those of any load."""
-        given = {
-            f"{name.removeprefix(series + '_ms_')}_ms": value
-            for name, value in values.items()
-            if name.startswith(f"{series}_ms_") and not name.endswith(("_before", "_during"))
-        }
-        return replace(latency(), **given)
+def _latency_with(values: Mapping[str, float], series: str) -> Latency:
+    """A latency with the given figures of a series; its others are those of any load."""
+    given: dict[str, Any] = {
+        f"{name.removeprefix(f'{series}_ms_')}_ms": value
+        for name, value in values.items()
+        if name.startswith(f"{series}_ms_") and not name.endswith(("_before", "_during"))
+    }
+    return replace(latency(), **given)
 
 
 def _load_with(trial: LoadSpec, values: Mapping[str, float]) -> LoadResult:
-    load = result(trial, response=_Times().of(values, "response"))
-    (only,) = load.subscriptions[:1]
-    read = replace(only, end_to_end=_Times().of(values, "end_to_end"))
+    load = result(trial, response=_latency_with(values, "response"))
+    (only,) = load.subscriptions
+    read = replace(only, end_to_end=_latency_with(values, "end_to_end"))
     return replace(load, subscriptions=(read,), catch_up=_catch_up(trial, values))
 
 
@@ -135,8 +128,3 @@ def _search(confirmation: LoadSpec, msgs_per_s: float) -> Finding:
     return Finding(
         confirmation.step_id, MAX_THROUGHPUT, confirmation.system, confirmation.block, True, (), (), {"goals": [goal]}
     )
-
-
-def stored_runs(facts: WholeReportFacts) -> list[StoredRun]:
-    """The runs of a repeated report."""
-    return list(facts.runs.values())

@@ -365,9 +365,10 @@ def _worst_decided(by_campaign: Sequence[ClaimOutcome]) -> ClaimOutcome | None:
 
 
 def _or_why_open(by_all: ClaimOutcome, by_campaign: Sequence[ClaimOutcome]) -> ClaimOutcome:
-    """The verdict by all runs, or why its own campaign, if that has all that it speaks of, decides nothing."""
-    lacks_none = [outcome for outcome in by_campaign if not outcome.missing]
-    return lacks_none[0] if lacks_none and by_all.verdict is ClaimVerdict.NOT_DECIDED else by_all
+    """The verdict by all runs, or why nothing is decided: by what lacks no figure, first by its own campaign."""
+    if by_all.verdict is not ClaimVerdict.NOT_DECIDED:
+        return by_all
+    return next((outcome for outcome in (*by_campaign, by_all) if not outcome.missing), by_campaign[0])
 
 
 _FROM_WORST = (ClaimVerdict.CONTRADICTED, ClaimVerdict.DIRECTION, ClaimVerdict.CONFIRMED)

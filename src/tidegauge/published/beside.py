@@ -8,7 +8,7 @@ from functools import cached_property
 from statistics import median
 
 from tidegauge.published.across import runs_together
-from tidegauge.published.model import FIGURES, FigureOfReport, Place, PublishedReport, PublishedTable, Row
+from tidegauge.published.model import FIGURES, FigureOfReport, Place, PublishedReport, PublishedTable
 from tidegauge.published.observe import ExaminedRun, observe
 
 
@@ -26,8 +26,22 @@ class PublishedColumn:
     """What a column of a report's table has, and in which unit both its figures are shown."""
 
     figure: str
-    words: str
     unit: str
+
+    @property
+    def words(self) -> str:
+        """ "publish latency, p99"."""
+        return FIGURES[self.figure].words
+
+    @property
+    def quantity(self) -> str:
+        """ "publish latency"; "" of what is no percentile."""
+        return FIGURES[self.figure].quantity
+
+    @property
+    def statistic(self) -> str:
+        """ "p99"; "" of what is no percentile."""
+        return FIGURES[self.figure].statistic
 
 
 @dataclass(frozen=True)
@@ -148,21 +162,16 @@ def _table_beside(
     report: PublishedReport, table: PublishedTable, figure: FigureOfReport, together: Mapping[str, ExaminedRun]
 ) -> TableBeside:
     runs = [together[name] for name in figure.campaigns if name in together]
-    columns = tuple(
-        PublishedColumn(name, FIGURES[name].words, report.unit_of(name)[0] or FIGURES[name].unit)
-        for name in table.figures
-    )
-    rows = tuple(_row_beside(report, table, row, runs) for row in table.rows)
-    return TableBeside(table, columns, rows)
-
-
-def _row_beside(report: PublishedReport, table: PublishedTable, row: Row, runs: Sequence[ExaminedRun]) -> RowBeside:
-    place = Place.model_validate({**table.common.given(), **row.given()})
-    cells = tuple(
-        _cell_beside(name, value, place, report.unit_of(name)[1], runs)
-        for name, value in zip(table.figures, row.values, strict=True)
-    )
-    return RowBeside(place, row.note, cells)
+    columns = tuple(PublishedColumn(name, report.unit_of(name)[0]) for name in table.figures)
+    rows = []
+    for row in table.rows:
+        place = Place.model_validate({**table.common.given(), **row.given()})
+        cells = (
+            _cell_beside(name, value, place, report.unit_of(name)[1], runs)
+            for name, value in zip(table.figures, row.values, strict=True)
+        )
+        rows.append(RowBeside(place, row.note, tuple(cells)))
+    return TableBeside(table, columns, tuple(rows))
 
 
 def _cell_beside(

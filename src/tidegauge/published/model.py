@@ -36,6 +36,7 @@ class PublishedFigure:
     Attributes:
         experiment: whose trials, or findings, have it in a run; "" = none.
         name: of the figure in `statistics.figures`, which says how it is got.
+        quantity, statistic: of one of several percentiles, what it is of and which it is: "publish latency", "p99".
         margin: factor by which single trials must differ before that counts as more than chance. Chosen by judgement.
     """
 
@@ -44,6 +45,8 @@ class PublishedFigure:
     margin: float
     experiment: str = ""
     name: str = ""
+    quantity: str = ""
+    statistic: str = ""
 
     def value_in_trial(self, result: MeasuredResult) -> float | None:
         """The figure of one trial; None where it has too few samples, or it takes several trials."""
@@ -56,12 +59,15 @@ LATENCY_MARGIN = 3.0
 """Chosen by judgement (see docs/methodology.md). Times and read rates of a catch-up are rates in this sense."""
 
 
-def _latency_figure(words: str, name: str, experiment: str = LATENCY) -> PublishedFigure:
-    return PublishedFigure(words, MILLISECONDS, LATENCY_MARGIN, experiment, name)
+def _latency_figure(words: str, name: str, experiment: str = LATENCY, **more: str) -> PublishedFigure:
+    return PublishedFigure(words, MILLISECONDS, LATENCY_MARGIN, experiment, name, **more)
 
 
 def _percentile_figures(words: str, series: str) -> dict[str, PublishedFigure]:
-    return {name: _latency_figure(f"{words}, {title}", f"{series}_ms_{name}") for name, title, _ in PERCENTILES}
+    return {
+        name: _latency_figure(f"{words}, {title}", f"{series}_ms_{name}", quantity=words, statistic=title)
+        for name, title, _ in PERCENTILES
+    }
 
 
 FIGURES: dict[str, PublishedFigure] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from tidegauge.comparison.differences import LETTERS
 from tidegauge.numbers import MISSING, capitalized, factor, local_time, plural, precise
 from tidegauge.plain import plain_value
-from tidegauge.published.beside import CellBeside, FigureBeside, NamedRun, RowBeside, TableBeside, figures_beside
+from tidegauge.published.beside import FigureBeside, NamedRun, RowBeside, TableBeside, figures_beside
 from tidegauge.published.model import Claim, PublishedReport
 from tidegauge.published.observe import ExaminedRun
 from tidegauge.published.verdict import ClaimOutcome, ClaimVerdict, PublishedOutcome
@@ -139,10 +139,15 @@ def whole_report(
 def beside_table(table: TableBeside) -> FigureTable:
     """Published figures beside ours with the ratio, a group of columns for each figure."""
     common = _words_of_all(table)
+    shown = {
+        "published": lambda cell: precise(cell.published),
+        "here": lambda cell: precise(cell.middle),
+        "ratio": lambda cell: MISSING if cell.ratio is None else factor(cell.ratio),
+    }
     groups = [
         ColumnGroup(
-            column.words.removeprefix(f"{common}, ") if common else f"{column.words}, {column.unit}",
-            _columns_of_figure([row.cells[number] for row in table.rows]),
+            column.statistic if common else f"{column.words}, {column.unit}",
+            columns([row.cells[number] for row in table.rows], shown),
         )
         for number, column in enumerate(table.columns)
     ]
@@ -156,18 +161,8 @@ def beside_table(table: TableBeside) -> FigureTable:
 
 def _words_of_all(table: TableBeside) -> str:
     """What several columns are all of, such as "publish latency" of percentiles; "" where that differs."""
-    heads = {(column.words.rpartition(", ")[0], column.unit) for column in table.columns}
-    ((head, _), *others) = heads
-    return head if len(table.columns) > 1 and not others else ""
-
-
-def _columns_of_figure(cells: Sequence[CellBeside]) -> tuple[Column, ...]:
-    shown = {
-        "published": lambda cell: precise(cell.published),
-        "here": lambda cell: precise(cell.middle),
-        "ratio": lambda cell: MISSING if cell.ratio is None else factor(cell.ratio),
-    }
-    return columns(cells, shown)
+    (quantity, *others) = {column.quantity for column in table.columns}
+    return quantity if len(table.columns) > 1 and not others else ""
 
 
 def _trials_words(row: RowBeside) -> str:
@@ -237,14 +232,15 @@ def _figure_content(figure: FigureOfPage) -> dict[str, Any]:
                 "id": table.table.id,
                 "source": table.table.source,
                 "columns": table.columns,
-                "rows": list(_row_contents(table)),
+                "rows": [
+                    {
+                        "place": row.place.words(),
+                        "note": row.note,
+                        "figures": [{**plain_value(cell), "ratio": cell.ratio} for cell in row.cells],
+                    }
+                    for row in table.rows
+                ],
             }
             for table in figure.beside.tables
         ],
     }
-
-
-def _row_contents(table: TableBeside) -> Iterator[dict[str, Any]]:
-    for row in table.rows:
-        cells = [{**plain_value(cell), "ratio": cell.ratio} for cell in row.cells]
-        yield {"place": row.place.words(), "note": row.note, "figures": cells}

@@ -16,7 +16,7 @@ from tidegauge.store.hlog import each_interval
 from tidegauge.store.read import StoredRun, StoredTrial
 from tidegauge.store.seconds import each_second
 from tidegauge.store.tables import condense_stream
-from tidegauge.store.telemetry import use_rows
+from tidegauge.store.telemetry import metric_rows, use_rows
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,8 @@ class TrialDetails:
     disclosed: Disclosed | None = None
     use: tuple[Mapping[str, Any], ...] = ()
     """What was used, a row a second (`store.telemetry.use_rows`)."""
+    metrics: tuple[Mapping[str, Any], ...] = ()
+    """What servers reported of themselves (`store.telemetry.metric_rows`)."""
 
 
 def read_details(trial: StoredTrial) -> TrialDetails:
@@ -145,6 +147,7 @@ def read_details(trial: StoredTrial) -> TrialDetails:
         trial=trial,
         seconds=_read_second_rows(directory),
         use=use_rows(directory, SECONDS_MAX),
+        metrics=metric_rows(directory, SECONDS_MAX),
         window_ns=_window_of_result(read_object(directory / "result.json") or {}),
         histograms=_read_histograms(directory / "window.hlog"),
         settings=settings,

@@ -7,7 +7,7 @@ Amounts are those of the row's own span (`from_mono_ns` to `until_mono_ns`, abou
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import groupby
@@ -147,6 +147,8 @@ LAST_BYTES = 256 * 1024
 
 OF_HOST = "host_cpu_percent of "
 """With its address, the column of a fleet's other host."""
+WRITTEN_TO = "disk_written_bytes of "
+"""With its name, the column of one of several disks."""
 _END = 1 << 63
 
 
@@ -156,6 +158,27 @@ def use_rows(trial_directory: Path, rows_max: int) -> tuple[Row, ...]:
         return tuple(condense_stream(_join_tables(trial_directory), rows_max))
     except (OSError, ValueError, KeyError, TypeError, ArithmeticError):  # pyarrow's own errors are ValueErrors
         return ()
+
+
+def metric_rows(trial_directory: Path, rows_max: int) -> tuple[Row, ...]:
+    """A row for each look at what servers report of themselves, a column for each metric and process; () without."""
+    try:
+        looks = groupby(
+            read_telemetry(trial_directory, METRICS), key=lambda row: (row["from_mono_ns"], row["until_mono_ns"])
+        )
+        return tuple(condense_stream((_row_of_metrics(*span, rows_of_look) for span, rows_of_look in looks), rows_max))
+    except (OSError, ValueError, KeyError, TypeError, ArithmeticError):  # pyarrow's own errors are ValueErrors
+        return ()
+
+
+def _row_of_metrics(from_mono_ns: int, until_mono_ns: int, rows: Iterable[Row]) -> Row:
+    values = {metric_column(row["metric"], row["process"]): row["value"] for row in rows}
+    return {"from_mono_ns": from_mono_ns, "until_mono_ns": until_mono_ns, **values}
+
+
+def metric_column(metric: str, process: str) -> str:
+    """The column of `metric_rows` with what a process reported."""
+    return f"{metric} of {process}"
 
 
 def last_use_rows(trial_directory: Path) -> list[Row]:
@@ -246,6 +269,13 @@ def _row_of_look(host: Mapping[str, Any], servers: list[Row], devices: list[Row]
         **{f"disk_{figure}": total(devices, figure) for figure in ("written_bytes", "read_bytes", "flushes")},
         "disk_busy_percent": max((min(100.0, 100 * row["busy_s"] / length_s) for row in devices), default=None),
         "loopback_bytes": float(host["loopback_bytes"]),
+        **{f"network_{way}_bytes": float(host[f"network_{way}_bytes"]) for way in ("sent", "received")},
+        # Each of several disks, those of a fleet's hosts with their host.
+        **{
+            f"{WRITTEN_TO}{' on '.join(filter(None, (row['device'], row.get('host'))))}": float(row["written_bytes"])
+            for row in devices
+            if len(devices) > 1
+        },
         **{
             f"{figure}_stall_percent": _percent_of_time(host[f"{figure}_stall_s"], length_s) for figure in ("cpu", "io")
         },

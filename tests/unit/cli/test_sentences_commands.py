@@ -473,8 +473,27 @@ def reexamined(*, has_results: bool) -> Scene:
     def scene(stage: Stage) -> Any:
         runs = {"a": SimpleNamespace(path=stage.path, results=(1,))} if has_results else {}
         stage.patch.setattr(reproducing, "_runs_of_tag", lambda *_: runs)
-        stage.patch.setattr(reports, "examine_runs", lambda *_: 0)
-        return heard(lambda out: reproducing._examine_reproduction("tag", stage.path, out))
+        stage.patch.setattr(reports, "examined_report", lambda *_: None)
+        stage.patch.setattr(reports, "show_report", lambda *_: None)
+        return heard(lambda out: reproducing._examine_reproduction("streamnative-2020", "tag", stage.path, out))
+
+    return scene
+
+
+def newest(*scales: str) -> Scene:
+    """Runs of a report's campaigns at these scales, the newest last."""
+
+    def scene(stage: Stage) -> Any:
+        runs = [
+            SimpleNamespace(
+                name=f"campaign-{number}",
+                results=(1,),
+                published=SimpleNamespace(report="streamnative-2020", scale=scale),
+            )
+            for number, scale in enumerate(scales)
+        ]
+        stage.patch.setattr(reports.store, "list_runs", lambda *_: runs)
+        return heard(lambda out: reports._newest_runs_of_report("streamnative-2020", stage.path, out))
 
     return scene
 
@@ -487,6 +506,8 @@ SCENES: dict[str, Scene] = {
     "a report, interrupted": reproduced("", code=130),
     "a report without results": reexamined(has_results=False),
     "a report with results": reexamined(has_results=True),
+    "runs of a report at one scale": newest("brief", "brief"),
+    "runs of a report at two scales": newest("shares", "brief"),
     "no runs": listed(has_runs=False),
     "a run": listed(has_runs=True),
     "nothing left": cleaned(),
@@ -587,6 +608,7 @@ CLAIMS = [
     ),
     Claim("To go on with the report: {}", "a report, interrupted", "a report, its last campaign finished"),
     Claim("No campaign has a result, so no", "a report without results", "a report with results"),
+    Claim("Left out, since the newest run is at", "runs of a report at two scales", "runs of a report at one scale"),
     Claim("Runs in {}: {}", "serve here", "a live page"),
     Claim("Whoever has this address can", "serve to all", "serve here"),
     Claim("No live page: {}", "no live page", "a live page"),

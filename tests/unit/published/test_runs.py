@@ -29,7 +29,7 @@ from run_samples import totals
 from tidegauge import store
 from tidegauge.campaign.plan.fairness import contender_of_trial
 from tidegauge.campaign.read.fingerprint import system_of
-from tidegauge.campaign.read.published import choice_of, measured_of
+from tidegauge.campaign.read.published import choice_of, examine_claims, measured_of
 from tidegauge.cli.main import run_command
 from tidegauge.comparison.across import examined_together
 from tidegauge.model.level import LevelChoice
@@ -388,3 +388,27 @@ def test_what_a_sweep_sets_is_that_of_its_point() -> None:
     assert other.heap_mb == 1024
     assert system_of(whole, replace(one, attached=True)) is None
     assert system_of(meant("pulsar"), one) is None
+
+
+def test_a_report_by_name_takes_the_newest_run_of_each_campaign_and_writes_its_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    older = stored_pair(tmp_path, "streamnative-2020-latency", CLAIM, 50.0, 1.0)
+    newer = stored_pair(tmp_path, "streamnative-2020-latency", CLAIM, 5.0, 1.0)
+    for name in (older, newer):
+        path = tmp_path / name
+        store.keep_published(path, examine_claims(choice_of(store.load_run(path)), store.load_run(path)))  # type: ignore[arg-type]
+    page, text = tmp_path / "page.html", tmp_path / "page.md"
+    more = ["--html", str(page), "--markdown", str(text)]
+    assert run_command(["published", "streamnative-2020", "--runs-dir", str(tmp_path), *more]) == 0
+    shown = capsys.readouterr()
+    assert newer in shown.out and older not in shown.out
+    assert "page.html" in shown.out and "page.md" in shown.out
+    assert "Of 50 claims 1 contradicted, 49 not measured yet" in page.read_text()
+    assert "Tables 2-2 and 2-4, figures 2-10 to 2-14" in text.read_text()
+
+
+def test_a_report_that_nothing_repeats_says_how_to_run_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["published", "streamnative-2022", "--runs-dir", str(tmp_path)]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "has no run that repeats streamnative-2022" in said and "tidegauge reproduce streamnative-2022" in said

@@ -20,7 +20,7 @@ from tidegauge.report.names import SystemNames
 from tidegauge.report.plots.curves import load_plots, percentile_curve, percentile_plots, search_plots, step_state
 from tidegauge.report.plots.model import Axis, Details, Form, Mark, Plot, Series, data_table, thinned_points
 from tidegauge.report.plots.overview import sustainable_bars, throughput_bars
-from tidegauge.report.plots.timeline import MAIN, RESOURCES, host_charts, timelines, trial_timelines
+from tidegauge.report.plots.timeline import MAIN, RESOURCES, reason_charts, timelines, trial_timelines, used_charts
 from tidegauge.statistics.histograms import EMPTY, decode_histogram
 from tidegauge.store.tables import condense_rows
 
@@ -401,7 +401,7 @@ class TestDataTable:
 def test_each_host_of_a_fleet_has_a_chart(sample: Loaded) -> None:
     _, details = sample
     block = block_of(sample, "latency")
-    assert host_charts(block, details) == ()
+    assert not [chart for chart in used_charts(block, details) if chart.name.startswith("host-cpu-")]
     one = block.loads[0].spec.trial_id
     rows = [
         {
@@ -413,7 +413,32 @@ def test_each_host_of_a_fleet_has_a_chart(sample: Loaded) -> None:
         for second in range(5)
     ]
     followed = {**details, one: replace(details[one], use=tuple(rows))}
-    (chart,) = host_charts(block, followed)
+    (chart,) = [chart for chart in used_charts(block, followed) if chart.name.startswith("host-cpu-")]
     (plot,) = timelines(block, followed, "01", (chart,))
     assert plot.title == "CPU of 10.0.0.2"
     assert max(value for value in plot.series[0].y if value is not None) == 44.0
+
+
+def test_each_of_several_disks_has_a_chart_and_so_has_what_servers_report(sample: Loaded) -> None:
+    _, details = sample
+    block = block_of(sample, "latency")
+    one = next(load.spec for load in block.loads if load.spec.system.startswith("pulsar")).trial_id
+    span = {"from_mono_ns": 0, "until_mono_ns": 10**9}
+    use = {**span, "disk_written_bytes of vdb": 5e6, "disk_written_bytes of vdc": 7e6, "server_cpu_s": 1.0}
+    metrics = {
+        **span,
+        "journal_queue_entries of bookie-1": 5.0,
+        "journal_queue_entries of bookie-2": 12.0,
+        "journal_sync_ms of bookie-1": 3.0,
+    }
+    followed = {**details, one: replace(details[one], use=(use,), metrics=(metrics,))}
+    by_title = {plot.title: plot for plot in timelines(block, followed, "01", used_charts(block, followed))}
+    assert max_of(by_title["Written to vdc"]) == 7.0
+    assert max_of(by_title["Entries waiting for the journal"]) == 12.0
+    reasons = {chart.title for chart in reason_charts(block, followed)}
+    assert {"Written to vdb", "Written to vdc", "Entries waiting for the journal", "Received over time"} <= reasons
+    assert "Mean time of such a sync" not in reasons and "GC pauses of the servers" not in reasons
+
+
+def max_of(plot: Plot) -> float:
+    return max(value for series in plot.series for value in series.y if value is not None)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
@@ -25,6 +27,7 @@ from page_scenes import (
     idle_row,
     lasting,
     limited_by,
+    metric_row,
     one_run,
     page,
     page_templates,
@@ -42,6 +45,7 @@ from page_scenes import (
 from published_samples import pair, trial
 from published_samples import run_of as measured_of_results
 from reasons import reasons_of
+from repeated_reports import repeated_report
 from report_samples import KAFKA, PULSAR, ceilings
 from rich.console import Group
 from run_samples import result, spec
@@ -79,6 +83,7 @@ from tidegauge.report.html.comparison import comparison_page, comparison_plots
 from tidegauge.report.html.first_table import first_table
 from tidegauge.report.html.index_rows import index_row
 from tidegauge.report.html.page import history_page, index_page
+from tidegauge.report.html.whole_report import whole_report_page
 from tidegauge.report.markdown import run_markdown
 from tidegauge.report.names import names_of
 from tidegauge.report.plots.contests import contest_plots
@@ -89,6 +94,7 @@ from tidegauge.report.plots.effects import effects_plot
 from tidegauge.report.plots.heat import heat_maps
 from tidegauge.report.plots.model import Details
 from tidegauge.report.plots.overview import share_bars, sustainable_bars, throughput_bars
+from tidegauge.report.plots.published import table_plots
 from tidegauge.report.plots.sweep import Spot, points_left_out
 from tidegauge.report.plots.sweep import axis_across as swept_axis
 from tidegauge.report.plots.timeline import MAIN, RESOURCES, timelines, trial_timelines
@@ -96,6 +102,7 @@ from tidegauge.report.provenance import provenance_words
 from tidegauge.report.published import examined_in, published_parts, published_plan
 from tidegauge.report.terminal import run_report
 from tidegauge.report.verdicts import verdicts
+from tidegauge.report.whole_report import WholeReportFacts, whole_report, whole_report_markdown
 from tidegauge.statistics.designs import Design, design_points
 from tidegauge.statistics.figures import SUSTAINABLE
 from tidegauge.statistics.intervals import Interval, Method, compare_unpaired
@@ -107,6 +114,7 @@ MODULES = (
     *(f"report/plots/{name}.py" for name in ("context", "curves", "draw", "effects", "model", "overview", "sweep")),
     *(f"report/plots/{name}.py" for name in ("compared", "draw_cells", "heat", "paper")),
     "report/html/comparison.py",
+    *("report/whole_report.py", "report/html/whole_report.py", "report/plots/published.py"),
     "report/plots/timeline.py",
     *(
         f"report/{name}.py"
@@ -516,7 +524,7 @@ def _schedules(*others: str) -> list[str]:
 
 def _watched() -> list[str]:
     run, details = run_named("one-system")
-    return [*sectioned(run, with_rows(details, use=use_row))]
+    return [*sectioned(run, with_rows(details, use=use_row, metrics=metric_row))]
 
 
 def _unwatched() -> list[str]:
@@ -744,7 +752,9 @@ CLAIMS += [
         "Share of the time in which a task on the host that ran the trial waited for I/O",
         "Share of the time in which a task on the host that ran the trial waited for a CPU",
         "Bytes sent over loopback of the host", "Context switches of the servers",
-        "How often a thread of any server was given a CPU",
+        "How often a thread of any server was given a CPU", "Bytes that the host which ran the trial sent over",
+        "Bytes written to that disk, whoever wrote them", "{}, as servers reported it; the {} of several",
+        "Messages that all subscriptions together received",
         "messages not received yet", "Messages that the slowest subscription had yet", "messages not acknowledged yet",
         "Messages sent and not yet acknowledged", "CPU of the load generator",
         "CPU seconds a second that the load generator used", "GC pauses of the load generator",
@@ -911,7 +921,8 @@ def _together(**changes: Any) -> list[str]:
     runs = [first, replace(first, **changes)]
     measured = [measured_of(run_named("published")[0])] * 2
     outcome = examined_together([_CHOICE, _CHOICE], runs, measured)
-    return [printed(across.published_runs(runs, outcome)), *outcome.doubts]
+    facts = whole_report(report_named("streamnative-2020"), runs, measured, outcome, "tidegauge")
+    return [printed(across.published_runs(facts)), *outcome.doubts]
 
 
 def _apart_from(name: str) -> Any:
@@ -927,7 +938,8 @@ def _attached() -> Any:
 def _alone() -> list[str]:
     run = run_named("published")[0]
     assert run.published is not None
-    return [printed(across.published_runs([run], run.published))]
+    facts = whole_report(report_named("streamnative-2020"), [run], [measured_of(run)], run.published, "tidegauge")
+    return [printed(across.published_runs(facts))]
 
 
 def _others(*shares: float | None) -> list[str]:
@@ -1052,6 +1064,11 @@ CLAIMS += [
     Claim("{}: not compared with {}, which {} no valid trial.", "one side is INVALID", "both sides are INVALID"),
     Claim("{}: nothing is compared, since no system", "both sides are INVALID", "one side is INVALID"),
     # Claims of published reports.
+    Claim("{} reproduce {} --only {}", "part of a report", "whole report"),
+    Claim("{} of its {} published figures have one of ours", "whole report", "no contradiction"),
+    Claim("To measure what is missing: {}", "part of a report", "whole report"),
+    Claim("Filled: measured here, the median with the range", "page of a whole report", "page of claims"),
+    Claim("{} of {} DOUBTFUL", "report with a DOUBTFUL trial", "page of a whole report"),
     Claim("absolute value, never decided", "absolute", "ordering"),
     Claim("the report contradicts itself here", "contradiction", "no contradiction"),
     Claim("Examines {} of: {}", "plan of shares", "no contradiction"),
@@ -1132,6 +1149,24 @@ def _history_page(scales: Sequence[float]) -> list[str]:
     return page_texts(history_page(history_of_runs(runs, disclosed), lambda run: ""))
 
 
+@cache
+def _repeated_report(*only: str) -> WholeReportFacts:
+    with TemporaryDirectory() as directory:
+        return repeated_report(Path(directory), "streamnative-2022", only=only)
+
+
+def _doubtful_report() -> list[str]:
+    tables = [t for _, figures in _repeated_report().sections for figure in figures for t in figure.beside.tables]
+    rows = [replace(row, cells=tuple(replace(cell, doubtful=1) for cell in row.cells)) for row in tables[0].rows]
+    plots = table_plots(replace(tables[0], rows=tuple(rows)), "x")
+    return [note for plot in plots for series in plot.series for note in series.notes]
+
+
+def _whole_report_page(only: Sequence[str]) -> list[str]:
+    facts = _repeated_report(*only)
+    return page_texts(whole_report_page(facts, lambda run: [], lambda run: ""))
+
+
 CLAIMS += [Claim("No change found in", "history without a change", "history of a change")]
 SCENES |= {
     "history without a change": lambda: _history_page([1.0] * 10),
@@ -1147,6 +1182,11 @@ SCENES |= {
     "page of terms that nobody allowed": lambda: _two_page(replace(_unequal_by("batch-delay"), allowed=False)),
     "page of claims": lambda: _claims_page(""),
     "page of a contradiction": lambda: _claims_page("by its own figures"),
+    "whole report": lambda: [whole_report_markdown(_repeated_report())],
+    "part of a report": lambda: [whole_report_markdown(_repeated_report("latency"))],
+    "report with a DOUBTFUL trial": _doubtful_report,
+    "page of a whole report": lambda: _whole_report_page([]),
+    "page of a part of a report": lambda: _whole_report_page(["latency"]),
     "page of OMB's files": lambda: page(*run_named("one-system"), ("workload.yaml", "driver-kafka.yaml")),
     "index of a run": lambda: _index("one-system"),
     "index of none": _index,
@@ -1191,6 +1231,8 @@ PAGE_CLAIMS = [
     Claim(", which was allowed with --allow-unequal", "page of unequal terms", "page of terms that nobody allowed"),
     Claim("Nothing was found that puts the systems on", "page of two systems", "page of unequal terms"),
     Claim("There is one system alone", "page of a load", "page of two systems"),
+    Claim("Why {} not decided", "page of a whole report", "page of a part of a report"),
+    Claim("To measure what is missing:", "page of a part of a report", "page of a whole report"),
 ]  # fmt: skip
 LABELS = (
     "{}: Tidegauge, runs compared",
@@ -1208,6 +1250,9 @@ LABELS = (
     "Every trial, the discarded ones too. An INVALID trial is neither",
     "This page needs JavaScript; without it, the terminal shows",
     "Back to the newest trial",
+    "Tidegauge &middot; a published report, repeated",  # Heads of its page, which it has whatever came out.
+    "Hosts, and what differs",
+    "Hollow and grey: published",
     "The name of a trial that has ended shows its seconds",
 )
 

@@ -10,7 +10,7 @@ from use_samples import DEVICE, PROCESS, SAMPLE, later
 
 from tidegauge.live.state import _with_use
 from tidegauge.model.use import OtherHostUse
-from tidegauge.store.telemetry import OF_HOST, TelemetryLog, last_use_rows, use_rows
+from tidegauge.store.telemetry import OF_HOST, WRITTEN_TO, MetricRow, TelemetryLog, last_use_rows, metric_rows, use_rows
 
 
 def test_servers_are_taken_together_and_the_worker_is_none(tmp_path: Path) -> None:
@@ -99,3 +99,31 @@ def test_the_live_page_shows_what_was_used_in_each_second() -> None:
     assert [second["host_cpu_percent"] for second in seconds] == [None, 90.0, None]
     assert (seconds[1]["server_cpu_cores"], seconds[1]["disk_written_mb_per_s"]) == (0.5, 3.0)
     assert [second["server_memory_mib"] for second in seconds] == [None, 3.0, None]
+
+
+def test_each_of_several_disks_has_a_column_and_a_single_one_none(tmp_path: Path) -> None:
+    log = TelemetryLog(tmp_path)
+    two = (DEVICE, replace(DEVICE, number="8:0", name="sdb", written_bytes=7))
+    log.append_sample(replace(SAMPLE, devices=two))
+    log.append_sample(later(SAMPLE, 1))
+    log.finish()
+    first, second = use_rows(tmp_path, 100)
+    assert (first[f"{WRITTEN_TO}vda"], first[f"{WRITTEN_TO}sdb"]) == (DEVICE.written_bytes, 7)
+    assert first["network_sent_bytes"] == SAMPLE.host.network_sent_bytes
+    assert not any(name.startswith(WRITTEN_TO) for name in second)
+
+
+def test_what_servers_report_has_a_column_for_each_of_them(tmp_path: Path) -> None:
+    assert metric_rows(tmp_path, 10) == ()
+    log = TelemetryLog(tmp_path)
+    for at, values in ((0, (3.0, 9.0)), (5, (4.0,))):
+        span = (at * 10**9, (at + 5) * 10**9)
+        log.append_metrics(
+            [MetricRow(*span, f"bookie-{number}", "queue_entries", value) for number, value in enumerate(values)]
+        )
+    log.finish()
+    first, second = metric_rows(tmp_path, 10)
+    assert (first["queue_entries of bookie-0"], first["queue_entries of bookie-1"]) == (3.0, 9.0)
+    assert second["queue_entries of bookie-0"] == 4.0 and "queue_entries of bookie-1" not in second
+    (tmp_path / "telemetry/metrics.parquet").write_text("no parquet")
+    assert metric_rows(tmp_path, 10) == ()

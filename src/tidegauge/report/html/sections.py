@@ -30,12 +30,11 @@ from tidegauge.report.plots.sweep import points_left_out, sweep_plots
 from tidegauge.report.plots.timeline import (
     MAIN,
     READING,
-    RESOURCES,
-    USED,
     chase_plots,
-    host_charts,
+    reason_charts,
     timelines,
     trial_timelines,
+    used_charts,
 )
 from tidegauge.report.tables import Remark, Swept, figure_table, remarks, short_point
 from tidegauge.store.read import StoredRun
@@ -165,8 +164,9 @@ def _sweep_words(points: Sequence[ComparedTrials]) -> str:
 def _point_part(compared: ComparedTrials, details: Details, prefix: str) -> SectionPart:
     """A point of a sweep: its plots on demand, since the overview has the answer, and what is in no table of that."""
     whole = _compared_part(compared, details, prefix)
+    more = (*whole.plots, *timelines(compared, details, prefix, reason_charts(compared, details)))
     tables = tuple(further_tables(compared))
-    return SectionPart(short_point(compared.point), "", (), more=whole.plots, tables=tables, remarks=whole.remarks)
+    return SectionPart(short_point(compared.point), "", (), more=more, tables=tables, remarks=whole.remarks)
 
 
 def _left_out_part(points: Sequence[ComparedTrials]) -> SectionPart:
@@ -187,7 +187,7 @@ def _compared_part(compared: ComparedTrials, details: Details, prefix: str) -> S
         title=load_words(compared.results[0]),
         words=compared_words(compared),
         plots=on_one_scale(plots),
-        more=tuple(timelines(compared, details, prefix, (*USED, *host_charts(compared, details), *RESOURCES))),
+        more=tuple(timelines(compared, details, prefix, used_charts(compared, details))),
         tables=(
             *_split_table(figure_table(compared)),
             *further_tables(compared),
@@ -252,8 +252,8 @@ def _confirmation_plots(
     for number, compared in enumerate(confirmed[:POINTS_MAX], 1):
         at = f"{prefix}-{number}" if several_points else prefix
         where = f", {short_point(compared.point)}" if several_points else ""
-        # Of each point of a sweep what was used would be hundreds of plots: as with other sweeps it has none.
-        used = () if several_points else (*USED, *host_charts(compared, details), *RESOURCES)
+        # Of each point of a sweep all that was used would be hundreds of plots.
+        used = (reason_charts if several_points else used_charts)(compared, details)
         drawn = [
             *percentile_plots(compared, details, at),
             *timelines(compared, details, at, MAIN),

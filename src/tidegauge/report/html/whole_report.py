@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from tidegauge.published.beside import TableBeside
 from tidegauge.published.verdict import ClaimVerdict
 from tidegauge.report import whole_report
 from tidegauge.report.html.page import render_page, system_places
@@ -49,7 +47,12 @@ def whole_report_page(facts: WholeReportFacts, plots_of_run: PlotsOfRun, link: C
                     "figure": figure,
                     "anchor": anchor,
                     "tables": [
-                        _shown_table(table, f"{anchor}-{at}") for at, table in enumerate(figure.beside.tables, 1)
+                        {
+                            "table": table,
+                            "plots": (plots := table_plots(table, f"{anchor}-{at}")),
+                            "keys": [(name, look(looks), looks) for name, looks in key_rows(plots).items()],
+                        }
+                        for at, table in enumerate(figure.beside.tables, 1)
                     ],
                     "own": drawn.of_figure(figure, anchor),
                 }
@@ -69,12 +72,6 @@ def whole_report_page(facts: WholeReportFacts, plots_of_run: PlotsOfRun, link: C
         data_table=data_table,
         looks=LOOKS,
     )
-
-
-def _shown_table(table: TableBeside, prefix: str) -> Mapping[str, Any]:
-    """A table with its pictures, and the key to them."""
-    plots = table_plots(table, prefix)
-    return {"table": table, "plots": plots, "keys": [(name, look(at), at) for name, at in key_rows(plots).items()]}
 
 
 class _OwnPictures:

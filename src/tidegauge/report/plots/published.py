@@ -14,12 +14,10 @@ from tidegauge.plain import grouped
 from tidegauge.published.beside import CellBeside, PublishedColumn, RowBeside, TableBeside
 from tidegauge.published.model import MILLISECONDS, Place
 from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Scale, Series
-from tidegauge.statistics.figures import PERCENTILES
 
 PUBLISHED = "published"
 READING = "Filled: measured here, the median with the range of the trials. Hollow and grey: published."
-_PERCENT = {name: float(title.removeprefix("p")) for name, title, _ in PERCENTILES if title.startswith("p")}
-"""Names of percentiles in percent: "p999" is 99.9."""
+_PERCENTS = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9, "p99.99": 99.99}
 _QUANTITIES = ("partitions", "load", "batch_size")
 """Keys of a place that a table may be drawn over, by the names of `Place`."""
 _POINTS_MIN = 3
@@ -43,9 +41,12 @@ def table_plots(table: TableBeside, prefix: str) -> list[Plot]:
     """The pictures of a table; none of one that has no figure of ours. `prefix`: that ids begin with."""
     if not any(row.measured for row in table.rows):
         return []
-    key = _quantity_of_table(table)
+    values = {key: {row.place.given().get(key) for row in table.rows} - {None} for key in _QUANTITIES}
+    key = next((key for key in _QUANTITIES if len(values[key]) >= _POINTS_MIN), None)
     if key is not None:
-        chosen = _columns_over_quantity(table.columns)
+        # The median and p99 of many percentiles; else all.
+        two = [number for number, column in enumerate(table.columns) if _percentile_of(column) in (50.0, 99.0)]
+        chosen = two if len(two) > 1 else range(len(table.columns))[:_PLOTS_MAX]
         return [_plot_over_quantity(table, number, key, f"{prefix}-{number + 1}") for number in chosen]
     percentiles = [number for number, column in enumerate(table.columns) if _percentile_of(column) is not None]
     if len(percentiles) >= _POINTS_MIN:
@@ -55,24 +56,12 @@ def table_plots(table: TableBeside, prefix: str) -> list[Plot]:
     ]
 
 
-def _quantity_of_table(table: TableBeside) -> str | None:
-    """The key that a table is drawn over; None where none has enough values."""
-    values = {key: {row.place.given().get(key) for row in table.rows} - {None} for key in _QUANTITIES}
-    return next((key for key in _QUANTITIES if len(values[key]) >= _POINTS_MIN), None)
-
-
-def _columns_over_quantity(columns: Sequence[PublishedColumn]) -> list[int]:
-    """The median and p99 of many percentiles; else all."""
-    chosen = [number for number, column in enumerate(columns) if _percentile_of(column) in (50.0, 99.0)]
-    return chosen if len(chosen) > 1 else list(range(len(columns)))[:_PLOTS_MAX]
-
-
 def _percentile_of(column: PublishedColumn) -> float | None:
-    return _PERCENT.get(column.figure.rpartition("-")[2])
+    return _PERCENTS.get(column.statistic)
 
 
-def _axis_of_column(column: PublishedColumn) -> Axis:
-    label = f"{column.words}, {column.unit}"
+def _axis_of_column(column: PublishedColumn, words: str) -> Axis:
+    label = f"{words}, {column.unit}"
     if column.unit == MILLISECONDS:
         return Axis(label, Scale.LOG, Form.MS)
     return Axis(label, form=Form.SHORT, from_zero=True, unit=column.unit)
@@ -93,7 +82,9 @@ def _both(
             mark,
             low=tuple(min(cell.values) for _, cell in drawn),
             high=tuple(max(cell.values) for _, cell in drawn),
-            notes=tuple(_doubt_words(cell) for _, cell in drawn),
+            notes=tuple(
+                f"{cell.doubtful} of {len(cell.values)} DOUBTFUL" if cell.doubtful else "" for _, cell in drawn
+            ),
             width=width,
         ),
         Series(
@@ -106,10 +97,6 @@ def _both(
         ),
     )
     return tuple(each for each in series if each.x)
-
-
-def _doubt_words(cell: CellBeside) -> str:
-    return f"{cell.doubtful} of {len(cell.values)} DOUBTFUL" if cell.doubtful else ""
 
 
 def _plot_over_quantity(table: TableBeside, column_number: int, key: str, plot_id: str) -> Plot:
@@ -137,9 +124,8 @@ def _percentile_plots(table: TableBeside, percentiles: Sequence[int], prefix: st
             cells = [row.cells[number] for number in percentiles]
             series += _both(_name_without(table, row, ""), at, cells, Mark.LINE_POINTS)
         column = table.columns[percentiles[0]]
-        general = PublishedColumn(column.figure, column.words.rpartition(", ")[0] or column.words, column.unit)
         x = Axis("share of messages that took at most so long", Scale.PERCENTILE, Form.PERCENT)
-        yield _plot(table, general, f"{prefix}-{start // _CURVES_MAX + 1}", (x, tuple(series)), "by percentile")
+        yield _plot(table, column, f"{prefix}-{start // _CURVES_MAX + 1}", (x, tuple(series)), "by percentile")
 
 
 def _plot_of_places(table: TableBeside, column_number: int, plot_id: str) -> Plot:
@@ -167,8 +153,8 @@ def _plot_of_places(table: TableBeside, column_number: int, plot_id: str) -> Plo
 
 def _name_without(table: TableBeside, row: RowBeside, key: str) -> str:
     """What a line is called: its system, and what else sets it apart from the others but the key that it is over."""
-    own = table.own_place(row, key, "system").given()
-    return Place.model_validate({"system": row.place.system, **own}).words()
+    apart = table.own_place(row, key, "system").given()
+    return Place.model_validate({"system": row.place.system, **apart}).words()
 
 
 def _place_without_system(table: TableBeside, row: RowBeside) -> str:
@@ -179,16 +165,13 @@ def _plot(
     table: TableBeside, column: PublishedColumn, plot_id: str, drawn: tuple[Axis, tuple[Series, ...]], by: str = ""
 ) -> Plot:
     x, series = drawn
-    title = " ".join(filter(None, (capitalized(column.words), by)))
-    measured = [each for each in series if not each.theirs]
-    words = f"{title}: {'; '.join(_series_words(each, column.unit) for each in measured)}."
+    figure = column.quantity if x.scale is Scale.PERCENTILE else column.words
+    title = " ".join(filter(None, (capitalized(figure), by)))
+    ends = [(each.name, each.y[0], each.y[-1]) for each in series if not each.theirs]
+    figures = (f"{name} {precise(first)} to {precise(last)} {column.unit}" for name, first, last in ends)
+    words = f"{title}: {'; '.join(figures)}."
     context = ", ".join(filter(None, (table.table.source, table.common.words())))
-    return Plot(plot_id, title, words, x, _axis_of_column(column), series, context=context, reading=READING)
-
-
-def _series_words(series: Series, unit: str) -> str:
-    values = [value for value in series.y if value is not None]
-    return f"{series.name} {precise(values[0])} to {precise(values[-1])} {unit}"
+    return Plot(plot_id, title, words, x, _axis_of_column(column, figure), series, context=context, reading=READING)
 
 
 def key_rows(plots: Sequence[Plot]) -> Mapping[str, int]:

@@ -5,17 +5,19 @@ Aligned where measuring begins, or where the late readers do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from itertools import groupby, pairwise
+from operator import attrgetter
 from statistics import median
 from typing import Any
 
 from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.model.faults import FaultResult
-from tidegauge.model.trial import MeasuredResult, Validity
+from tidegauge.model.trial import MeasuredResult, Validity, family
 from tidegauge.model.workload import DURING, PHASES, late_names
-from tidegauge.numbers import duration
+from tidegauge.numbers import capitalized, duration
 from tidegauge.report.findings import faults_by_number
 from tidegauge.report.plots.context import context_of_trials, invalid_words
 from tidegauge.report.plots.model import (
@@ -30,7 +32,9 @@ from tidegauge.report.plots.model import (
     values_per_stretch,
 )
 from tidegauge.store.details import TrialDetails
-from tidegauge.store.telemetry import OF_HOST
+from tidegauge.store.telemetry import OF_HOST, WRITTEN_TO, metric_column
+from tidegauge.systems import registry
+from tidegauge.systems.metrics import Combine
 
 POINTS_MAX = 300
 """Points of a line: more than a plot has pixels to tell apart."""
@@ -44,6 +48,14 @@ _NS_PER_S = 1e9
 MIB = float(1 << 20)
 
 Column = Callable[[Mapping[str, Any]], float | None]
+
+
+class RowsOf(Enum):
+    """From which of a trial's rows a chart is drawn: the load's seconds, what was used, what servers reported."""
+
+    SECONDS = attrgetter("seconds")
+    USE = attrgetter("use")
+    METRICS = attrgetter("metrics")
 
 
 @dataclass(frozen=True)
@@ -63,6 +75,7 @@ class Chart:
     meaning: str
     scheduled: bool = False
     at_end: bool = False
+    rows: RowsOf = RowsOf.SECONDS
 
 
 def as_is(name: str, factor: float = 1.0) -> Column:
@@ -109,7 +122,7 @@ READING = (
     ),
 )  # fmt: skip
 """Charts that replace MAIN where nothing is sent."""
-USED = (
+_OF_USE = (
     Chart(
         "server-cpu", "CPU of the servers", _y_axis("cores, all server processes together"),
         per_s("server_cpu_s"), "CPU seconds a second that all server processes used together",
@@ -163,9 +176,17 @@ USED = (
         "context-switches", "Context switches of the servers", _y_axis("a second, all threads", Form.COUNT, "a second"),
         per_s("server_context_switches"), "How often a thread of any server was given a CPU, a second",
     ),
+    Chart(
+        "network-sent", "Over the network", _y_axis("MB/s sent"), per_s("network_sent_bytes", 1e6),
+        "Bytes that the host which ran the trial sent over its network, whoever sent them",
+    ),
 )  # fmt: skip
-"""Charts that are drawn from the rows of what was used, instead of the load's seconds."""
+USED = tuple(replace(chart, rows=RowsOf.USE) for chart in _OF_USE)
 RESOURCES = (
+    Chart(
+        "received", "Received over time", _y_axis("received, msg/s", Form.COUNT),
+        per_s("received_msgs"), "Messages that all subscriptions together received in each second",
+    ),
     Chart(
         "backlog", "Backlog", _y_axis("messages not received yet", Form.COUNT),
         as_is("backlog_msgs"), "Messages that the slowest subscription had yet to receive at the end of each second",
@@ -201,20 +222,74 @@ RESOURCES = (
 )  # fmt: skip
 
 
-def host_charts(compared: ComparedTrials, details: Details) -> tuple[Chart, ...]:
-    """A chart for each of a fleet's other hosts that was followed; () without."""
+def used_charts(compared: ComparedTrials, details: Details) -> tuple[Chart, ...]:
+    """Charts of all that trials used and that their servers reported, and of their load generators."""
     trials = [details[load.spec.trial_id] for load in compared.loads]
-    columns = sorted({column for trial in trials for row in trial.use for column in row if column.startswith(OF_HOST)})
-    return tuple(
+    columns = sorted({column for trial in trials for row in trial.use for column in row})
+    hosts = [
         Chart(
-            f"host-cpu-{column.removeprefix(OF_HOST)}",
-            f"CPU of {column.removeprefix(OF_HOST)}",
-            _y_axis("% of its CPUs, whoever used them"),
-            as_is(column),
-            "Share of that host's CPUs that were busy, whoever used them",
+            f"host-cpu-{(host := column.removeprefix(OF_HOST))}", f"CPU of {host}",
+            _y_axis("% of its CPUs, whoever used them"), as_is(column),
+            "Share of that host's CPUs that were busy, whoever used them", rows=RowsOf.USE,
         )
         for column in columns
+        if column.startswith(OF_HOST)
+    ]  # fmt: skip
+    disks = [
+        Chart(
+            f"{_DISK}{(disk := column.removeprefix(WRITTEN_TO)).replace(' ', '-')}", f"Written to {disk}",
+            _y_axis("MB/s"), per_s(column, 1e6), "Bytes written to that disk, whoever wrote them", rows=RowsOf.USE,
+        )
+        for column in columns
+        if column.startswith(WRITTEN_TO)
+    ]  # fmt: skip
+    return (*USED, *hosts, *disks, *_metric_charts(compared, trials), *RESOURCES)
+
+
+def reason_charts(compared: ComparedTrials, details: Details) -> tuple[Chart, ...]:
+    """Of `used_charts` those that say why a rate is what it is: for each of many points there is room for no more."""
+    return tuple(
+        chart
+        for chart in used_charts(compared, details)
+        if chart.name in _REASONS or chart.name.startswith(_DISK) or "queue" in chart.name
     )
+
+
+_REASONS = frozenset({"server-cpu", "disk-written", "disk-busy", "received"})
+_DISK = "disk-written-to-"
+
+
+def _metric_charts(compared: ComparedTrials, trials: Sequence[TrialDetails]) -> Iterator[Chart]:
+    """A chart for each figure that servers reported of themselves, named as its system names it."""
+    columns = {column for trial in trials for row in trial.metrics for column in row}
+    metrics = {
+        metric.name: metric
+        for system in dict.fromkeys(map(family, compared.systems))
+        for metric in registry.system_named(system).metrics
+    }
+    for name, metric in sorted(metrics.items()):
+        columns_of_metric = sorted(column for column in columns if column.startswith(metric_column(name, "")))
+        word = "least" if metric.combine is Combine.MIN else "largest"
+        if columns_of_metric:
+            yield Chart(
+                name,
+                capitalized(metric.meaning),
+                _y_axis(name.replace("_", " "), unit=""),
+                _worst_of(columns_of_metric, min if metric.combine is Combine.MIN else max),
+                f"{capitalized(metric.meaning)}, as servers reported it; the {word} of several",
+                at_end=True,
+                rows=RowsOf.METRICS,
+            )
+
+
+def _worst_of(columns: Sequence[str], choose: Callable[[Iterable[float]], float]) -> Column:
+    """One of several figures of a row; None where it has none of them."""
+
+    def column(row: Mapping[str, Any]) -> float | None:
+        values = [float(row[name]) for name in columns if row.get(name) is not None]
+        return choose(values) if values else None
+
+    return column
 
 
 def timelines(compared: ComparedTrials, details: Details, prefix: str, charts: tuple[Chart, ...]) -> list[Plot]:
@@ -354,7 +429,7 @@ def _trial_label(result: MeasuredResult, number: int) -> str:
 
 
 def _line_of_trial(system: str, label: str, trial: TrialDetails, chart: Chart) -> Series:
-    rows = trial.seconds if chart in (*MAIN, *READING, *RESOURCES) else trial.use
+    rows = chart.rows.value(trial)
     zero_ns = trial.window_ns[0] if trial.window_ns else (rows[0]["from_mono_ns"] if rows else 0)
     return _series_of_rows(system, label, rows, zero_ns, chart)
 
