@@ -18,6 +18,7 @@ from tidegauge.campaign.plan.fairness import UnequalError, wanted_tilts
 from tidegauge.campaign.plan.generators import (
     check_clients,
     check_workers,
+    generators_of_trial,
     sharing_of,
     sizes_to_know,
     sizing_warnings,
@@ -273,21 +274,27 @@ def check_fleet(campaign: Campaign, plan: Plan) -> tuple[str, ...]:
     fleet = campaign.fleet_file
     hosts_of_role, nodes = dict(fleet.hosts_of_role), machines_of(campaign)
     needed, keeps = fleet.server_hosts(nodes), has_process_of_no_node(campaign)
-    problem = ""
+    problem, advice = "", "Change the file"
+    servers = hosts_of_role.get(SERVER_ROLE, needed)
     if not nodes and not fleet.load_hosts:
         problem = f"others run its servers, and the file has no hosts of role {LOAD_ROLE}"
-    elif hosts_of_role.get(SERVER_ROLE, needed) < needed:
-        problem = f"it needs {plural(needed, 'host')} for its servers, and the file has {hosts_of_role[SERVER_ROLE]}"
+    elif servers < needed:
+        problem = f"it needs {plural(needed, 'host')} for its servers, and the file has {servers}"
+        advice = f"Let hosts have several nodes ('nodes-per-host: {-(-nodes // servers)}' of role {SERVER_ROLE})"
     if problem:
         raise UserError(
             f"{campaign.source_path} can't be run on the fleet of {campaign.fleet}: {problem}.",
-            "Change the file, or leave out --fleet.",
+            f"{advice}, or leave out --fleet.",
         )
     role = f"{plural(needed, 'host')} of role {SERVER_ROLE}"
     load = "load generators here"
     if fleet.load_hosts:
         places = f"{plural(fleet.load_hosts, 'host')} of role {LOAD_ROLE}"
         load = f"{plural(campaign.worker.count, 'load generator')} on {places}"
+        loads = [trial for trial in plan.trials if not isinstance(trial, AttestSpec)]
+        fewest = min((generators_of_trial(trial, campaign.worker) for trial in loads), default=campaign.worker.count)
+        if fewest < campaign.worker.count:
+            load += f", of which those that have a producer or consumer carry out a trial (at least {fewest})"
     several = f"which share {nodes} nodes" if needed > 1 else f"which has all {nodes} nodes"
     shared = "one node each" if nodes == needed else several
     if not nodes:

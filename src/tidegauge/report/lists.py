@@ -20,7 +20,7 @@ from tidegauge.model.disk_needs import Room, bytes_needed, needed_rooms
 from tidegauge.model.host import MemoryPlan
 from tidegauge.model.server import by_turns, node_disks
 from tidegauge.model.tilt import EQUAL_TERMS, Terms
-from tidegauge.model.trial import LoadSpec, ServerReuse, TrialSpec, point_words
+from tidegauge.model.trial import AttestSpec, LoadSpec, ServerReuse, TrialSpec, point_words
 from tidegauge.model.variant import VARIANT
 from tidegauge.model.workload import Arrival, ShareSize, share_sizes
 from tidegauge.numbers import count, duration, gib, join_with_and, local_time, ms, plural, size
@@ -142,7 +142,10 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
             *workloads,
             *([Paragraph(words)] for words in plan.clusters),
             *([Paragraph(sentence)] for sentence in sentences if sentence),
-            headed_bullets(f"Each trial is carried out by {workers} load generators:", share_words(trials, workers)),
+            headed_bullets(
+                f"Each trial is carried out by {_workers_words(trials, workers)} load generators:",
+                share_words(trials, workers),
+            ),
             headed_bullets(
                 "Memory, for one system at a time:", plan.memory.sentences() if plan.memory is not None else ()
             ),
@@ -153,12 +156,19 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
     )
 
 
+def _workers_words(trials: Sequence[TrialSpec], workers: int) -> str:
+    """ "4"; "at most 4" where a trial has fewer producers and consumers than that."""
+    shares = [share_sizes(trial.workload, workers)[-1] for trial in trials if not isinstance(trial, AttestSpec)]
+    return f"{workers}" if all(share.producers or share.consumers for share in shares) else f"at most {workers}"
+
+
 def share_words(trials: Sequence[TrialSpec], workers: int) -> list[str]:
     """What each load generator has of the trials, those alike in one sentence, and shares alike in one part of it."""
     sentences: dict[str, list[TrialSpec]] = {}
     for trial in trials if workers > 1 else ():
         parts = []
-        numbered = enumerate(share_sizes(trial.workload, workers), 1)
+        sizes = enumerate(share_sizes(trial.workload, workers), 1)
+        numbered = [(number, share) for number, share in sizes if share.producers or share.consumers]
         for share, group in groupby(numbered, key=itemgetter(1)):
             numbers = [number for number, _ in group]
             who = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}, each"

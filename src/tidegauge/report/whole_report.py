@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 from typing import Any
 
 from tidegauge.comparison.differences import LETTERS
@@ -22,6 +23,7 @@ from tidegauge.store.read import StoredRun
 
 NOT_MEASURED = "not measured yet"
 _PLACE_CHARS_MAX = 40
+_FIGURES_BESIDE = 5
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,8 @@ def beside_table(table: TableBeside) -> FigureTable:
         ColumnGroup(
             column.statistic if common else f"{column.words}, {column.unit}",
             columns([row.cells[number] for row in table.rows], shown),
+            # More stand neither on a printed page nor on a narrow screen beside each other.
+            begins_table=number > 0 and number % _FIGURES_BESIDE == 0,
         )
         for number, column in enumerate(table.columns)
     ]
@@ -157,6 +161,12 @@ def beside_table(table: TableBeside) -> FigureTable:
         groups.append(ColumnGroup("", (Column("note", tuple(row.note or MISSING for row in table.rows), words=True),)))
     labels = tuple(map(table.label, table.rows))
     return FigureTable("place", labels, tuple(groups), label_chars_max=_PLACE_CHARS_MAX)
+
+
+def beside_tables(table: TableBeside) -> list[FigureTable]:
+    """The same as tables that fit on a page."""
+    whole = beside_table(table)
+    return [replace(whole, groups=tuple(groups)) for groups in whole.packed(inf)]
 
 
 def _words_of_all(table: TableBeside) -> str:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 from tidegauge.agent.api import Host, ProcessSpec
 from tidegauge.distribution.java import JavaRuntime
@@ -63,6 +63,9 @@ class WorkerHosts(MemberClocks, Protocol):
 
     def sites(self, driver: str) -> Sequence[Site]:
         """The place of each worker with a driver."""
+
+    def of_first(self, count: int) -> Self:
+        """The same for so many workers alone, the first ones."""
 
 
 def start_workers(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,8 +14,9 @@ from omb_samples import DRIVER, WORKLOAD
 from run_samples import spec
 
 from tidegauge.campaign.model import WorkerChoice
-from tidegauge.campaign.plan.generators import check_workers
+from tidegauge.campaign.plan.generators import check_workers, generators_of_trial
 from tidegauge.campaign.plan.memory import worker_memory
+from tidegauge.campaign.run.apart import LoadHosts
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
 from tidegauge.hosts.memory import Machine
@@ -33,6 +35,35 @@ FOUR = WorkerChoice(count=4)
 
 def trial(rate: float | None = 1000.0, **workload: Any) -> LoadSpec:
     return replace(spec(), trial_id="0001-latency-kafka", msgs_per_s=rate, workload=Workload(**workload))
+
+
+def test_on_a_fleet_a_trial_has_no_more_than_its_producers_and_consumers() -> None:
+    """The file of a fleet is for many campaigns; here somebody asked for so many, and is told that it can't be."""
+    fleet = WorkerChoice(count=4, hosts=4)
+    assert generators_of_trial(trial(), fleet) == 2
+    assert generators_of_trial(trial(producers=2, consumers=3), fleet) == 4
+    check_workers([trial()], fleet, "campaign.yaml")
+    assert generators_of_trial(trial(), FOUR) == 4
+    with pytest.raises(UserError, match="more than 0001-latency-kafka has work for"):
+        check_workers([trial()], FOUR, "campaign.yaml")
+    assert generators_of_trial(replace(trial(), generators=3), WorkerChoice()) == 3
+
+
+def test_shares_name_no_load_generator_without_producers_and_consumers() -> None:
+    (words,) = share_words([trial()], 4)
+    assert words.startswith("1: 1 producer, 0 consumers") and "2: 0 producers, 1 consumer" in words
+    assert "3 to 4" not in words and "0 producers, 0 consumers" not in words
+
+
+def test_the_first_load_generators_of_a_fleet_are_on_several_hosts_and_have_their_own_clocks() -> None:
+    authority: Any = SimpleNamespace(controller_keys=lambda: ("", ""))
+    clocks: Any = SimpleNamespace(ahead_ns=lambda: [10, 20])
+    hosts: Any = [SimpleNamespace(host=SimpleNamespace(address=address)) for address in ("a", "b")]
+    four = LoadHosts(hosts, 2, clocks, {}, {}, authority)
+    assert four.ahead_ns() == [10, 20, 10, 20]
+    assert four.of_first(3).ahead_ns() == [10, 20, 10]
+    assert four.of_first(3).have_same_clock(0, 2) and not four.of_first(2).have_same_clock(0, 1)
+    assert four.ahead_ns() == [10, 20, 10, 20], "the others are there for the next trial"
 
 
 def test_a_campaign_and_the_command_line_say_how_many(tmp_path: Path) -> None:

@@ -214,7 +214,8 @@ def check_workers(trials: Sequence[TrialSpec], choice: WorkerChoice, where: str)
         default=None,
     )
     users = sum(users_of(fewest.workload)) if fewest is not None else 0
-    if fewest is not None and users < choice.count:
+    # On a fleet those that would have nothing to do are left out of that trial: its file is for many campaigns.
+    if fewest is not None and users < choice.count and not choice.hosts:
         raise UserError(
             f"{at} are more than {fewest.trial_id} has work for: its producers and consumers are {users} together.",
             f"At most {users} would do; or take more topics, producers, subscriptions or consumers.",
@@ -233,6 +234,15 @@ def _check_generators_of_trial(spec: LoadSpec, choice: WorkerChoice, where: str)
             f"{at} are more than {spec.trial_id} has work for: its producers and consumers are {users} together.",
             f"Give at most {users}, or take more topics, producers, subscriptions or consumers.",
         )
+
+
+def generators_of_trial(spec: TrialSpec, choice: WorkerChoice) -> int:
+    """How many load generators carry out a trial: on hosts of a fleet no more than it has producers and consumers."""
+    if isinstance(spec, AttestSpec):
+        return 1
+    if isinstance(spec, LoadSpec) and spec.generators:
+        return spec.generators
+    return min(choice.count, sum(users_of(spec.workload))) if choice.hosts else choice.count
 
 
 def users_of(workload: Workload) -> tuple[int, int]:

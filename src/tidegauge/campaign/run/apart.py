@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address, IPv4Network
 from itertools import permutations
@@ -121,6 +122,12 @@ class LoadHosts:
     def sites(self, driver: str) -> list[Site]:
         """The site of each load generator, with this driver."""
         return [self._site_on_host(driver, number) for number in self._hosts]
+
+    def of_first(self, count: int) -> LoadHosts:
+        """See `WorkerHosts.of_first`."""
+        fewer = copy(self)
+        fewer._hosts = self._hosts[:count]
+        return fewer
 
     def _site_on_host(self, driver: str, number: int) -> Site:
         agent = self.agents[number]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidegauge.agent.api import Host
-from tidegauge.campaign.plan.generators import sharing_of
+from tidegauge.campaign.plan.generators import generators_of_trial, sharing_of
 from tidegauge.campaign.plan.memory import Workers
 from tidegauge.campaign.plan.plan import Plan
 from tidegauge.campaign.run.disturbed import disturbance_decides
@@ -21,7 +21,7 @@ from tidegauge.model.events import Note, Observer
 from tidegauge.model.host import HostLink
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution
-from tidegauge.model.trial import AttestSpec, LoadSpec, TrialSpec
+from tidegauge.model.trial import AttestSpec, TrialSpec
 from tidegauge.store import known_attestations
 from tidegauge.systems.api import KEEPER, Seat
 from tidegauge.worker.api import LoadWorker
@@ -115,9 +115,10 @@ class WorkerStarter:
             grain_ns=self._choice.grain_ns,
             archives=self._archives,
         )
-        asked = spec.generators if isinstance(spec, LoadSpec) else 0
-        count = 1 if isinstance(spec, AttestSpec) else asked or self._choice.count
-        return start_workers(host, driver, logs, options, count, elsewhere=elsewhere)
+        count = generators_of_trial(spec, self._choice)
+        return start_workers(
+            host, driver, logs, options, count, elsewhere=elsewhere.of_first(count) if elsewhere else None
+        )
 
 
 @dataclass(kw_only=True)
