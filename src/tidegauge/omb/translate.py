@@ -350,6 +350,11 @@ def _experiment_choice(name: str, options: Mapping[str, object]) -> ExperimentCh
 
 def _durability_note(driver: ReadDriver) -> str:
     level = driver.terms.level
+    if level.is_open:
+        return (
+            f"Durability: OMB asks for none, and the settings of {driver.source.path.name} decide no level; what is in "
+            "force is read back and reported."
+        )
     expected = "are expected to mean" if level.as_found else "mean"
     checked = "what is in force is read back and reported" if level.as_found else "checked by reading back"
     return (

@@ -43,7 +43,8 @@ class DriverTerms:
     """A driver file in Tidegauge's words.
 
     Attributes:
-        level: what the file's settings make an acknowledgement mean. `as_found` where the cluster decides.
+        level: what the file's settings make an acknowledgement mean. `as_found` where the cluster decides, and
+            open where the file gives nothing to expect.
         nodes: how many servers of our own it takes.
         copies: of each message; 0 = what the level needs.
         addresses: of the cluster, by the system's keys of `attach`; unused with servers of our own.

@@ -9,7 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from tidegauge.campaign.read.attach import read_secrets
-from tidegauge.model.level import LevelChoice
+from tidegauge.model.level import AS_FOUND, LevelChoice
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import SubscriptionType
 from tidegauge.omb.files import ReadDriver, kept_driver, read_driver
@@ -126,13 +126,7 @@ def test_the_level_that_kafkas_settings_mean(tmp_path: Path, old: str, new: str,
         (3, "min.insync.replicas=3", LevelChoice(2), "min.insync.replicas=3 of 3 copies: one node that is lost stops"),
         (3, "min.insync.replicas=2\n  flush.ms=1000", LevelChoice(2), "flush.ms=1000: the level is one without fsync"),
         (3, "min.insync.replicas=2\n  flush.messages=10000", LevelChoice(2), "flush.messages=10000: at most 10,000"),
-        (3, "min.insync.replicas=2\n  flush.messages=1\n  flush.ms=1000", LevelChoice(1), "flush.ms=1000"),
-        (
-            1,
-            "diskless.enable=true\n  retention.ms=3600000",
-            LevelChoice(4, as_found=True),
-            "diskless.enable=true: mess",
-        ),
+        (1, "diskless.enable=true\n  retention.ms=3600000", AS_FOUND, "diskless.enable=true: mess"),
         (
             3,
             "min.insync.replicas=2\n  remote.storage.enable=true\n  local.retention.ms=60000\n  segment.bytes=10485760",
@@ -149,6 +143,20 @@ def test_topics_of_a_cluster_of_others_are_made_as_the_file_says(
     assert terms.level == level
     assert terms.topic == dict(line.strip().split("=") for line in topic.splitlines())
     assert not note or any(said.startswith(note) for said in terms.notes)
+
+
+@pytest.mark.parametrize(
+    "topic",
+    [
+        "flush.messages=1\n  flush.ms=1000",
+        "flush.messages=9223372036854775807\n  flush.ms=9223372036854775807",
+        "retention.ms=-1\n  retention.bytes=-1",
+    ],
+    ids=["flushed at once, and by time", "never flushed", "kept for ever"],
+)
+def test_what_a_setting_does_not_do_is_not_noted(tmp_path: Path, topic: str) -> None:
+    terms = read(tmp_path, KAFKA.replace("min.insync.replicas=2", f"min.insync.replicas=2\n  {topic}")).terms
+    assert terms.notes == read(tmp_path, KAFKA).terms.notes
 
 
 TLS = """\
@@ -244,7 +252,9 @@ def test_pulsars_quorums_are_taken_as_they_are(
     text = PULSAR
     for name, usual, value in zip(("ensembleSize", "writeQuorum", "ackQuorum"), (3, 3, 2), quorums, strict=True):
         text = text.replace(f"{name}: {usual}", f"{name}: {value}")
-    assert read(tmp_path, text).terms.level == LevelChoice(level, as_found=True)
+    of_others = read(tmp_path, text).terms
+    assert of_others.level == LevelChoice(level, as_found=True)
+    assert of_others.settings == {}, "brokers of others are told nothing"
     terms = read(tmp_path, text, managed=True).terms
     names = ("managedLedgerDefaultEnsembleSize", "managedLedgerDefaultWriteQuorum", "managedLedgerDefaultAckQuorum")
     assert (terms.level, terms.nodes) == (LevelChoice(level), nodes)

@@ -24,12 +24,13 @@ from tidegauge.campaign.run.witnessing import LevelMismatchError, checked_level
 from tidegauge.cli import omb as command
 from tidegauge.cli import running
 from tidegauge.cli.main import run_command
+from tidegauge.durability import doubts_of, no_level
 from tidegauge.errors import UserError
 from tidegauge.experiments.chasing import ChaseOptions
 from tidegauge.experiments.latency import LatencyOptions
 from tidegauge.experiments.max_throughput import MaxThroughputOptions
 from tidegauge.model.finding import Finding
-from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.level import AS_FOUND, LevelChoice, LevelFinding
 from tidegauge.model.server import Setting
 from tidegauge.omb import translate
 from tidegauge.omb.files import read_driver
@@ -53,6 +54,19 @@ def translated(tmp_path: Path, time_scale: float = 1.0, managed: bool = False, *
     (tmp_path / "w.yaml").write_text(text)
     (one,) = translate_all([tmp_path / "w.yaml"], [tmp_path / "d.yaml"], managed, time_scale)
     return one
+
+
+def test_of_a_diskless_topic_no_note_says_or_expects_a_level(tmp_path: Path) -> None:
+    settings = "topicConfig: |\n  diskless.enable=true\n  min.insync.replicas=2\n  flush.messages=9\n"
+    (tmp_path / "d.yaml").write_text(DRIVER.replace("Factor: 1\n", f"Factor: 5\n{settings}"))
+    translation = translated(tmp_path)
+    about_levels = [note for note in translation.notes if "level" in note]
+    assert translation.campaign.durability == AS_FOUND
+    assert [note.partition(":")[0] for note in about_levels] == ["diskless.enable=true", "Durability"]
+    assert "decide no level; what is in force is read back" in about_levels[1]
+    (trial,) = plan_campaign(translation.campaign).trials
+    (doubt,) = doubts_of(trial.choice, no_level("diskless"))
+    assert "expected" not in doubt
 
 
 PULSAR = """\

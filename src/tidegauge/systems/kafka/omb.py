@@ -14,13 +14,13 @@ from tidegauge.config.properties import PROPERTIES_MAX, parse_properties, write_
 from tidegauge.config.source import Source, validate
 from tidegauge.durability import NODES_FOR_REPLICATION, is_majority, level_of
 from tidegauge.errors import did_you_mean, nearest_names
-from tidegauge.model.level import LevelChoice
+from tidegauge.model.level import AS_FOUND, LevelChoice
 from tidegauge.model.workload import ClientSettings, Compression
 from tidegauge.systems import client_settings
 from tidegauge.systems.attach import TlsChoice, holds_secret, names_secret
 from tidegauge.systems.client_settings import ClientSettingRules, may_be_name, read_client_settings
 from tidegauge.systems.kafka.clients import FILE, NO_ACKNOWLEDGEMENT
-from tidegauge.systems.kafka.level import FLUSH_SCHEDULER, MIN_IN_SYNC, REPLICAS_FOR_MAJORITY
+from tidegauge.systems.kafka.level import FLUSH_SCHEDULER, MIN_IN_SYNC, NEVER, REPLICAS_FOR_MAJORITY
 from tidegauge.systems.omb import AUTH_ADVICE, IN_FLIGHT_MESSAGES_MAX, DriverFields, DriverTerms, OmbDriver
 
 TOPIC, COMMON, PRODUCER, CONSUMER = "topicConfig", "commonConfig", "producerConfig", "consumerConfig"
@@ -65,6 +65,7 @@ _OF_OTHER_CLUSTERS = {
 }
 """Topic settings that a cluster of others may know, and why brokers of our own don't."""
 _NUMBERS = re.compile(r"(messages|replicas|bytes|ms)$")
+_RETENTION = re.compile(r"(local\.)?retention\.")
 _SECURITY = re.compile(r"(sasl|ssl|security)\.")
 _KEY_STORE, _TRUST_STORE, _HOST_CHECK = "ssl.keystore", "ssl.truststore", "ssl.endpoint.identification.algorithm"
 _TLS_KEYS = (
@@ -151,31 +152,37 @@ class _Reader:
 
     def topic_notes(self, topic: Mapping[str, str], copies: int, acks_all: bool) -> None:
         """Notes what a topic's settings make of its level, and what they do to those who read it."""
+        if topic.get("diskless.enable") == "true":
+            # And by none of the settings that would decide it.
+            self.notes.append(
+                "diskless.enable=true: messages are acknowledged from object storage, so the level is unknown, and "
+                "these figures are not comparable with others' without saying so."
+            )
+        else:
+            self.level_notes(topic, copies, acks_all)
+        if topic.get("remote.storage.enable") == "true":
+            self.notes.append("remote.storage.enable=true: what share is read from remote storage is not known here.")
+        if any(_RETENTION.match(key) and not value.startswith("-") for key, value in topic.items()):
+            self.notes.append("topicConfig: messages that retention deletes are missed by readers that are far behind.")
+
+    def level_notes(self, topic: Mapping[str, str], copies: int, acks_all: bool) -> None:
+        """Notes what copies in sync and flushes make of the level."""
         in_sync = int(topic.get(MIN_IN_SYNC, "1"))
         if acks_all and in_sync >= REPLICAS_FOR_MAJORITY and not is_majority(in_sync, copies):
             self.notes.append(f"{MIN_IN_SYNC}={in_sync} of {copies} copies is no majority, so it is no level 1 or 2.")
         if acks_all and 1 < in_sync == copies:
             self.notes.append(f"{MIN_IN_SYNC}={in_sync} of {copies} copies: one node that is lost stops writes.")
-        messages, interval_ms = topic.get("flush.messages", "1"), topic.get("flush.ms", "0")
-        if messages != "1":
+        messages, interval_ms = (int(topic.get(key, NEVER)) for key in ("flush.messages", "flush.ms"))
+        if 1 < messages < NEVER:
             self.notes.append(
-                f"flush.messages={messages}: at most {int(messages):,} acknowledged messages of a partition are in "
+                f"flush.messages={messages}: at most {messages:,} acknowledged messages of a partition are in "
                 "memory only, so the level is one without fsync, with that bound."
             )
-        if interval_ms != "0":
+        if interval_ms < NEVER and messages != 1:
             self.notes.append(
                 f"flush.ms={interval_ms}: the level is one without fsync; the time bounds what is in memory only where "
                 f"brokers look for it ({FLUSH_SCHEDULER}), which they never do by default."
             )
-        if topic.get("diskless.enable") == "true":
-            self.notes.append(
-                "diskless.enable=true: messages are acknowledged from object storage, so the level is unknown, and "
-                "these figures are not comparable with others' without saying so."
-            )
-        if topic.get("remote.storage.enable") == "true":
-            self.notes.append("remote.storage.enable=true: what share is read from remote storage is not known here.")
-        if any(key.startswith(("retention", "local.retention")) for key in topic):
-            self.notes.append("topicConfig: messages that retention deletes are missed by readers that are far behind.")
 
     def common(self, settings: Mapping[str, str]) -> TlsChoice | None:
         """Checks commonConfig; encryption, if it asks for that."""
@@ -343,9 +350,11 @@ def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
     # Where the file does not say how many copies "all" waits for, the cluster's own default does.
     open_question = acks_all and MIN_IN_SYNC not in topic and copies > 1 and not managed
     level = LevelChoice(
-        level_of(replication_sync=replicated, local_sync=topic.get("flush.messages") == "1"),
-        as_found=open_question or topic.get("diskless.enable") == "true",
+        level_of(replication_sync=replicated, local_sync=topic.get("flush.messages") == "1"), as_found=open_question
     )
+    if topic.get("diskless.enable") == "true":
+        # What Kafka's own settings would mean is not to be expected then.
+        level = AS_FOUND
     # Brokers of our own would ask for two in sync, which "all" waits for: the file's level may be another one.
     other_in_sync = managed and acks_all and copies > 1 and in_sync != REPLICAS_FOR_MAJORITY
     shared = {key: common[key] for key in _OF_BOTH_CLIENTS if key in common}

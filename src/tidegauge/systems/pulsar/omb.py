@@ -99,7 +99,6 @@ def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
             )
     if source.problems or level is None:
         return None
-    deduplicated = client.persistence.deduplication_enabled
     return DriverTerms(
         level=level,
         nodes=_bookies_needed(quorums),
@@ -118,7 +117,7 @@ def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
         },
         consumer={"receiverQueueSize": str(file.consumer.receiver_queue_size)},
         subscription_type=SubscriptionType(file.consumer.subscription_type.lower().replace("_", "-")),
-        settings={**_quorum_settings(quorums), **({"brokerDeduplicationEnabled": "true"} if deduplicated else {})},
+        settings=_broker_settings(quorums) if managed else {},
         blocks={"producer": "producer", "consumer": "consumer"},
         of_level=BROKER_QUORUMS,
         notes=tuple(_notes_on_client(client, managed)),
@@ -155,6 +154,12 @@ def _level_of_quorums(persistence: _Persistence, source: Source, managed: bool) 
 def _bookies_needed(quorums: _Persistence) -> int:
     """How many bookies of our own it takes: as many as an ensemble, and three where there are copies at all."""
     return quorums.ensemble_size if quorums.ensemble_size == 1 else max(NODES_FOR_REPLICATION, quorums.ensemble_size)
+
+
+def _broker_settings(quorums: _Persistence) -> dict[str, str]:
+    """What brokers of our own are told. Others' are told nothing, and what they do is not known before it is read."""
+    deduplication = {"brokerDeduplicationEnabled": "true"} if quorums.deduplication_enabled else {}
+    return {**_quorum_settings(quorums), **deduplication}
 
 
 def _quorum_settings(quorums: _Persistence) -> dict[str, str]:
