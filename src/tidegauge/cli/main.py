@@ -513,7 +513,9 @@ def _seconds_within(text: str | None) -> float | None:
         raise UserError(f"--within '{text}': {error}.", "Such as --within 2h.") from error
 
 
-@app.command(epilog="Example: tidegauge omb workloads/1-topic-1-partition-1kb.yaml --driver driver-kafka/kafka.yaml")
+@app.command(
+    epilog="Example: tidegauge omb workloads/1-topic-1-partition-1kb.yaml --driver driver-kafka/kafka-latency.yaml"
+)
 def omb(
     workloads: Annotated[
         list[Path], typer.Argument(help="Workload files of the OpenMessaging Benchmark.", callback=usable_paths)

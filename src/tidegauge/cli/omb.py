@@ -80,7 +80,7 @@ def run_omb(request: OmbRequest, out: Output) -> int:
     if not TIME_SCALE_MIN <= request.time_scale <= 1:
         raise UserError(f"--time-scale {request.time_scale:g}: must be from {TIME_SCALE_MIN:g} to 1.")
     if not request.drivers:
-        raise UserError("A driver file is needed.", "Give one or several: --driver driver-kafka/kafka.yaml")
+        raise UserError("A driver file is needed.", "Give one or several: --driver driver-kafka/kafka-latency.yaml")
     _check_output(request.output_directory)
     request.files.check()
     check_directory("--runs-dir", request.runs_directory)

@@ -31,6 +31,7 @@ from tidegauge.systems.omb import DriverTerms, OmbDriver, OmbFields
 
 _CLOSE = 0.7
 _NEVER_FOLDED = 1 << 16
+_EXAMPLE = "docs/omb.md names some of OMB's"
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class ReadDriver:
 
 def read_driver(path: Path, managed: bool) -> tuple[ReadDriver | None, Source]:
     """A driver file; None if its source has problems. Raises `UserError` only if it can't be read as YAML."""
-    source = read_source(path, "driver")
+    source = read_source(path, "driver", example=_EXAMPLE)
     driver = _find_driver(source)
     if driver is None:
         return None, source
@@ -210,7 +211,7 @@ class ReadWorkload:
 
 def read_workload(path: Path) -> tuple[ReadWorkload | None, Source]:
     """A workload file; None if its source has problems. Raises `UserError` only if it can't be read as YAML."""
-    source = read_source(path, "workload")
+    source = read_source(path, "workload", example=_EXAMPLE)
     fields = validate(WorkloadFile, source.data, source, ())
     return (ReadWorkload(source, fields, path.stem) if fields and not source.problems else None), source
 

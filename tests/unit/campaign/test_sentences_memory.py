@@ -101,8 +101,8 @@ def around(*, is_dropped: bool | None = True, facts: WorkerFacts | None = None) 
 ALL_OF_IT = 1 << 20
 SCENES: dict[str, Scene] = {
     "clients that hold much": worker(1000.0, topics=2000),
-    "half of clients that hold much": worker(1000.0, topics=2000, workers=2),
     "a high rate": worker(1e6),
+    "half of a high rate": worker(1e6, topics=2, workers=2),
     "no rate": worker(None),
     "a low rate": worker(10.0),
     "enough memory": fits(ALL_OF_IT),
@@ -136,7 +136,7 @@ CLAIMS = [
     Claim("{} may hold {} MiB", "clients that hold much", "a high rate"),
     Claim("{}{} 1 MiB for every {} messages", "a high rate", "clients that hold much"),
     Claim("what {} read and write at once", "clients that hold much", "a low rate"),
-    Claim("a share of {} of ", "half of clients that hold much", "clients that hold much"),
+    Claim("a share of {} of ", "half of a high rate", "a high rate"),
     Claim("full speed of {} CPUs needs", "no rate", "a high rate"),
     *claims_of(
         "too little memory", "enough memory", "There is too little memory. {}", "There is too little memory: {}"

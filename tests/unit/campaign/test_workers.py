@@ -28,6 +28,7 @@ from tidegauge.model.workload import WORKERS_MAX, Arrival, Workload
 from tidegauge.omb.translate import Chosen, translate_all
 from tidegauge.report.lists import share_words
 from tidegauge.store.telemetry import WORKER
+from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST
 
 HERE = Path("campaign.yaml")
 FOUR = WorkerChoice(count=4)
@@ -134,12 +135,19 @@ def test_memory_is_that_of_a_share_and_counted_for_each() -> None:
     one, four = (worker_memory(large, WorkerChoice(count=count), machine) for count in (1, 4))
     assert four.heap_mb < one.heap_mb / 3 + 128
     assert four.direct_memory_mb <= one.direct_memory_mb / 4 + 128
-    assert "a share of 1/4 of" in four.because
+    assert "100 consumers and 10 producers may hold" in four.because
     need = MemoryNeed("kafka@4.3.1", (), WorkerMemory(300, 100), workers=4)
     assert need.worker_mb == 4 * 600
     assert "2,400 for 4 load generators" in str(need)
     plan = MemoryPlan((need,), None, workers=4)
     assert "Each of the 4 load generators gets at most: heap 300 MiB, direct memory 100 MiB" in plan.sentences()
+
+
+def test_one_consumer_does_not_make_each_need_room_for_all_producers() -> None:
+    many = trial(1000.0, topics=1, producers=1000, subscriptions=1, consumers=1)
+    one, ten = (worker_memory(many, WorkerChoice(count=count), Machine(2, 24_000)) for count in (1, 10))
+    assert "1 consumer and 1,000 producers may hold" in one.because
+    assert ten == WorkerMemory(HEAP_MB_LEAST, DIRECT_MEMORY_MB_LEAST), "a hundred producers each"
 
 
 def test_the_plan_says_what_each_has() -> None:

@@ -307,6 +307,10 @@ class TestTheCommand:
         assert run(tmp_path, *more) == 2
         assert words in capsys.readouterr().err
 
+    def test_a_file_that_is_not_there_is_no_campaign(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run_command(["omb", "/nowhere.yaml", "--driver", str(tmp_path / "d.yaml")]) == 2
+        assert "Check the path; docs/omb.md names some of OMB's." in capsys.readouterr().err
+
     def test_a_plan_has_the_repeats_and_thresholds_that_were_asked_for(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:

@@ -11,7 +11,8 @@ flows through becomes garbage, and a small heap then spends the window in collec
     direct = 64 MiB, the largest read of each consumer, and two requests of each producer, which send at most
              32 MiB together; or twice what producers may have in flight where that is more
 
-Several workers divide clients and rate among them, and each gets what the largest share needs.
+Several workers divide producers and consumers among them, each kind by itself, and each gets what the largest shares
+need: of one consumer and many producers, one worker has the consumer and a share of the producers.
 
 Where the rate is not given (a peak, a search, a share of an earlier result), it is as fast as the CPUs may carry. The
 rule knows nothing of the system, so the load generators of all systems that are compared get the same: clients count
@@ -126,29 +127,42 @@ def worker_memory(
     # The highest rate that is known beforehand; 0 = as fast as it goes, or nobody knows yet.
     msgs_per_s = 0.0 if spec.workload.arrival is Arrival.CLOSED_LOOP else spec.most_msgs_per_s
     share = largest_share(spec.workload, choice.count)
-    held_mb, flow_mb = _held_mb(spec, msgs_per_s, share, sharing), _flow_mb(spec.workload, msgs_per_s, machine, share)
+    of_flow = share.of_flow(spec.workload.subscriptions)
+    held_mb, flow_mb = _held_mb(spec, msgs_per_s, share, sharing), _flow_mb(spec.workload, msgs_per_s, machine, of_flow)
     direct_mb = _direct_mb(spec, msgs_per_s, share, sharing)
     heap_least, direct_least = _least_memory_mb(choice)
     heap_mb = choice.heap_mb or max(heap_least, _rounded_up_mb(max(held_mb, flow_mb)))
     direct_memory_mb = choice.direct_memory_mb or max(direct_least, _rounded_up_mb(direct_mb))
     producers, consumers = users_of(spec.workload)
-    clients = f"{_part_of(share)}{in_words((consumers, 'consumer'), (producers, 'producer'))}"
+    clients = in_words((ceil(consumers * share.consumers), "consumer"), (ceil(producers * share.producers), "producer"))
     because = []
     if heap_mb > heap_least and held_mb > flow_mb:
         because.append(f"{clients} may hold {held_mb:,} MiB")
     elif heap_mb > heap_least:
         because.append(
-            f"{_part_of(share)}{_rate_words(msgs_per_s, machine)} 1 MiB for every {_MSGS_PER_S_PER_MIB:,} messages"
+            f"{_part_of(of_flow)}{_rate_words(msgs_per_s, machine)} 1 MiB for every {_MSGS_PER_S_PER_MIB:,} messages"
         )
     if direct_memory_mb > direct_least:
         because.append(f"what {clients} read and write at once is {direct_mb:,} MiB")
     return WorkerMemory(heap_mb, direct_memory_mb, "; ".join(because))
 
 
-def largest_share(workload: Workload, workers: int) -> Fraction:
-    """The largest part of all producers, or of all consumers, that one of several workers has."""
-    parts = (Fraction(-(-users // workers), users) for users in users_of(workload) if users)
-    return max(parts, default=Fraction(1))
+@dataclass(frozen=True)
+class LargestShare:
+    """The largest part of all producers, and of all consumers, that one of several workers has."""
+
+    producers: Fraction
+    consumers: Fraction
+
+    def of_flow(self, subscriptions: int) -> Fraction:
+        """The part of what flows: to receive a message is as much, for each subscription, as to send it."""
+        return (self.producers + subscriptions * self.consumers) / (1 + subscriptions)
+
+
+def largest_share(workload: Workload, workers: int) -> LargestShare:
+    """How much of a workload one of several workers has at most."""
+    producers, consumers = (Fraction(-(-users // workers), users or 1) for users in users_of(workload))
+    return LargestShare(producers, consumers)
 
 
 def _part_of(share: Fraction) -> str:
@@ -176,16 +190,17 @@ def _flow_mb(workload: Workload, rate_msgs_per_s: float, machine: Machine, share
     return min(most_mb, round(msgs_per_s * share / _MSGS_PER_S_PER_MIB))
 
 
-def _held_mb(spec: TrialSpec, msgs_per_s: float, share: Fraction, sharing: Sharing) -> int:
+def _held_mb(spec: TrialSpec, msgs_per_s: float, share: LargestShare, sharing: Sharing) -> int:
     workload = spec.workload
     producers, consumers = users_of(workload)
     # A consumer holds messages of so many servers.
     servers = min(SERVERS_UNKNOWN if spec.attached else spec.nodes, workload.partitions)
     held_bytes = min(consumers * servers * _fetch_bytes(workload), _stalled_bytes(spec, msgs_per_s))
-    held_bytes += WINDOW_SHARE_OF_HEAP * _large_window_bytes(workload)
-    clients = _clients_bytes(consumers * share, shared=sharing.consumers)
-    clients += _clients_bytes(producers * share, shared=sharing.producers)
-    return _OWN_MB + ceil((held_bytes * share + clients) / _MIB)
+    held_of_worker = held_bytes * share.consumers
+    held_of_worker += WINDOW_SHARE_OF_HEAP * _large_window_bytes(workload) * share.producers
+    clients = _clients_bytes(consumers * share.consumers, shared=sharing.consumers)
+    clients += _clients_bytes(producers * share.producers, shared=sharing.producers)
+    return _OWN_MB + ceil((held_of_worker + clients) / _MIB)
 
 
 def _clients_bytes(users: Fraction, *, shared: bool) -> Fraction | int:
@@ -194,7 +209,7 @@ def _clients_bytes(users: Fraction, *, shared: bool) -> Fraction | int:
     return users * _CLIENT_BYTES if users <= clients else clients * _CLIENT_BYTES + (users - clients) * _SHARING_BYTES
 
 
-def _direct_mb(spec: TrialSpec, msgs_per_s: float, share: Fraction, sharing: Sharing) -> int:
+def _direct_mb(spec: TrialSpec, msgs_per_s: float, share: LargestShare, sharing: Sharing) -> int:
     """Returns the direct memory (MiB) that a load generator needs which carries a share of a trial.
 
     The JDK keeps, for each thread, a native copy as large as its largest read and write; Netty holds what is queued.
@@ -204,11 +219,12 @@ def _direct_mb(spec: TrialSpec, msgs_per_s: float, share: Fraction, sharing: Sha
     producers, consumers = users_of(workload)
     batch_bytes = max(_WRITE_BYTES, workload.client.batch_bytes_max)
     # Those that share a client share its thread.
-    threads = min(consumers * share, Fraction(clients_of(ceil(consumers * share), shared=sharing.consumers)))
-    stalled = _stalled_bytes(spec, msgs_per_s) * share
-    read = min(consumers * share * _fetch_bytes(workload), max(threads * _READ_BYTES_LEAST, stalled))
+    of_worker = consumers * share.consumers
+    threads = min(of_worker, Fraction(clients_of(ceil(of_worker), shared=sharing.consumers)))
+    stalled = _stalled_bytes(spec, msgs_per_s) * share.consumers
+    read = min(of_worker * _fetch_bytes(workload), max(threads * _READ_BYTES_LEAST, stalled))
     written = 2 * max(min(producers * batch_bytes, IN_FLIGHT_BYTES_MAX), _large_window_bytes(workload))
-    return _OWN_DIRECT_MB + ceil((read + written * share) / _MIB)
+    return _OWN_DIRECT_MB + ceil((read + written * share.producers) / _MIB)
 
 
 def _large_window_bytes(workload: Workload) -> int:
@@ -221,7 +237,7 @@ def _large_window_bytes(workload: Workload) -> int:
 def check_window(trials: Sequence[TrialSpec], choice: WorkerChoice, where: str) -> None:
     """Raise `UserError` if a heap that the user has chosen has no room for the messages that may be in flight."""
     for spec in trials:
-        window_bytes, share = spec.workload.window_bytes(), largest_share(spec.workload, choice.count)
+        window_bytes, share = spec.workload.window_bytes(), largest_share(spec.workload, choice.count).producers
         own_mb = window_bytes * share / _MIB
         if window_bytes > IN_FLIGHT_BYTES_MAX and 0 < choice.heap_mb < WINDOW_SHARE_OF_HEAP * own_mb:
             raise UserError(

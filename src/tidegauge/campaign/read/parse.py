@@ -423,7 +423,7 @@ class _Reading:
     def _read_workload_file(self, path: Path, campaign: Source) -> Workload | None:
         """The workload of a file, with what the campaign's sweep puts in the place of its values."""
         if path not in self.workloads:
-            self.workloads[path] = self.new(read_source(path, "workload"))
+            self.workloads[path] = self.new(read_source(path, "workload", example="workloads/1kib.yaml is an example"))
         variant = self.new(self.workloads[path].variant())
         for at, origin in campaign.placed.items():
             if at[0] == "workload":
