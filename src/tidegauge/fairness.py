@@ -153,12 +153,13 @@ class Case:
 
 
 def number_in(text: str | None) -> float | None:
-    """The number that a setting begins with ("5000 for each queue"); None if it begins with none."""
+    """The finite number that a setting begins with ("5000 for each queue"); None if it begins with none."""
     parts = (text or "").split()
     try:
-        return float(parts[0]) if parts else None
+        number = float(parts[0]) if parts else math.inf
     except ValueError:
         return None
+    return number if math.isfinite(number) else None
 
 
 def whole_ms(delay_ms: float) -> float:

@@ -185,3 +185,14 @@ def leading_quantity(value: str) -> float | None:
 def quantity(value: str) -> float | None:
     """The quantity that a value is, in its unit's base: 1024.0 for "1KiB"; None for "4 bypass" or "4.3.1"."""
     return leading_quantity(value) if _QUANTITY.fullmatch(value) else None
+
+
+_WHOLE = re.compile(r"[0-9]{1,19}")
+
+
+def whole_number(text: str) -> int | None:
+    """The number that decimal digits are; None for any other text, and for more digits than a Java long has.
+
+    Python raises an error of its own for thousands of digits, which servers of others and their users may write.
+    """
+    return int(text) if _WHOLE.fullmatch(text) else None

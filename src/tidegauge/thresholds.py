@@ -32,7 +32,7 @@ from enum import StrEnum
 from tidegauge.errors import did_you_mean, nearest_names
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, family
-from tidegauge.numbers import of_all, plural, rounded
+from tidegauge.numbers import of_all, plural, rounded, whole_number
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FigureKind, FindingFigure, known_names
 from tidegauge.statistics.intervals import Interval, by_block, figure_interval, geometric_mean, paired_ratio
 
@@ -225,10 +225,10 @@ def parse_abort_rule(text: object, allowed: KnownNames | None = None) -> AbortRu
 
 
 def _parse_abort_seconds(length: str, text: str) -> int:
-    number = length.removesuffix("s")
-    if not (length.endswith("s") and number.isascii() and number.isdigit() and 1 <= int(number) <= ABORT_SECONDS_MAX):
+    seconds = whole_number(length.removesuffix("s")) or 0
+    if not (length.endswith("s") and 1 <= seconds <= ABORT_SECONDS_MAX):
         raise ValueError(f"'{text}': 'for {length}': must be whole seconds from 1s to {ABORT_SECONDS_MAX}s")
-    return int(number)
+    return seconds
 
 
 def abort_rules_of(

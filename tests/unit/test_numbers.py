@@ -17,6 +17,7 @@ from tidegauge.numbers import (
     short,
     size,
     trimmed,
+    whole_number,
 )
 
 
@@ -105,3 +106,23 @@ def test_other_amounts() -> None:
         "not measured",
     ]
     assert [trimmed(99.0), trimmed(99.9), trimmed(99.9999)] == ["99", "99.9", "99.9999"]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0", 0),
+        ("007", 7),
+        (str(2**63 - 1), 2**63 - 1),
+        ("9" * 20, None),
+        ("9" * 5000, None),
+        ("", None),
+        ("-1", None),
+        ("1_0", None),
+        ("\u0663", None),
+        ("\u00b2", None),
+        ("1.5", None),
+    ],
+)
+def test_a_whole_number_is_of_decimal_digits_that_a_long_has(text: str, number: int | None) -> None:
+    assert whole_number(text) == number

@@ -30,6 +30,7 @@ def test_a_rule_is_a_threshold_with_a_length() -> None:
         ("ratio(kafka, pulsar).msgs_per_s > 2", "aborted by a figure of its seconds"),
         ("response_p99 > 100", "unknown figure 'response_p99'"),
         ("response_ms_p99 > 100 for 0s", "'for 0s': must be whole seconds from 1s to 3600s"),
+        (f"response_ms_p99 > 100 for {'9' * 5000}s", "9s': must be whole seconds from 1s to 3600s"),
         ("response_ms_p99 > 100 for 1m", "'for 1m': must be whole seconds"),
         ("response_ms_p99 > 100 in latancy", "no experiment 'latancy' (did you mean 'latency'?)"),
     ],

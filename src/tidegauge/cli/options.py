@@ -18,6 +18,7 @@ from tidegauge.cli.completing import complete_runs, complete_systems
 from tidegauge.errors import UserError, did_you_mean, printable_lines
 from tidegauge.model.labels import NO_LABELS, RunLabels, parse_labels
 from tidegauge.model.workload import WORKERS_MAX
+from tidegauge.numbers import whole_number
 from tidegauge.places import check_path, expand_path, is_directory, is_file
 from tidegauge.published import PublishedScale
 
@@ -351,7 +352,8 @@ def overrides_of(
 
 
 def _level_of(text: str | None) -> int | str | None:
-    return int(text) if text and text.isdecimal() else text
+    number = whole_number(text or "")
+    return text if number is None else number
 
 
 def campaign_values(

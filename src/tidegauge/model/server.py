@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from tidegauge.numbers import whole_number
+
 Disk = TypeVar("Disk")
 
 
@@ -99,8 +101,7 @@ def value_of(settings: Sequence[Setting], scope: str, name: str) -> str:
 
 def number_of(settings: Sequence[Setting], scope: str, name: str) -> int | None:
     """A setting that is a number; None if it was not read back."""
-    text = value_of(settings, scope, name)
-    return int(text) if text.isdecimal() else None
+    return whole_number(value_of(settings, scope, name))
 
 
 def scopes_of(settings: Sequence[Setting], prefix: str = _TOPIC) -> list[str]:

@@ -272,6 +272,13 @@ class TestKafkaTopics:
             # A problem only where no value of what is unknown gives the level that was asked for.
             assert bool(finding.problems) is (asked not in possible)
 
+    @pytest.mark.parametrize("name", ["flush_messages", "flush_ms", "min_insync_replicas", "replication_factor"])
+    def test_a_number_that_no_setting_can_have_is_no_number(self, name: str) -> None:
+        settings = [*kafka_topic(**{name: "9" * 5000}), *brokers("9" * 5000), ALL]
+        finding = kafka.derive_level(settings, LevelChoice(2), 3)
+        assert finding.level == (2 if name == "flush_ms" else None)
+        assert finding.problems == ()
+
     def test_diskless_topics_that_are_not_are_kafkas_own(self) -> None:
         settings = [*kafka_topic(diskless_enable="false"), ALL]
         assert kafka.derive_level(settings, LevelChoice(2), 3).level == 2

@@ -78,6 +78,8 @@ class TestShape:
             ({"brokers": "4"}, 3, "brokers: '4': must be a number from 1 to 3"),
             ({"brokers": "0"}, 3, "must be a number from 1 to 3"),
             ({"brokers": "two"}, 3, "'two'"),
+            ({"brokers": "9" * 5000}, 3, "must be a number from 1 to 3"),
+            ({"bookie-share": "9" * 5000 + "%"}, 3, "must be 10% to 90%"),
             ({"brokers": "2"}, 1, "must be 1, since there is one node"),
             ({"layout": "tired"}, 3, "must be one of co-located, tiered (did you mean 'tiered'?)"),
             ({"layout": "tiered"}, 1, "needs several nodes"),

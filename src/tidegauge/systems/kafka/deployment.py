@@ -18,6 +18,7 @@ from tidegauge.agent.api import Host, ProcessSpec
 from tidegauge.distribution.coordinates import is_before
 from tidegauge.errors import StartFailedError, TidegaugeError
 from tidegauge.model.server import Setting, listed_entries, value_of
+from tidegauge.numbers import whole_number
 from tidegauge.systems.api import KEEPER, LOOPBACK, DeployRequest, Seat
 from tidegauge.systems.api import Node as Machine
 from tidegauge.systems.jvm import (
@@ -168,7 +169,8 @@ LEADERS = "leaders.by.partition"
 def incomplete(settings: Sequence[Setting], nodes: int) -> str:
     """What is still missing: brokers that have not joined, partitions without a leader, replicas out of sync."""
     brokers = value_of(settings, "cluster", "brokers")
-    if brokers.isdecimal() and int(brokers) < nodes:
+    joined = whole_number(brokers)
+    if joined is not None and joined < nodes:
         return f"{brokers} of {nodes} brokers have joined"
     for scope in dict.fromkeys(s.scope for s in settings if s.scope.startswith("topic ")):
         leaders = value_of(settings, scope, "leaders.by.broker").split(", ")
@@ -176,15 +178,16 @@ def incomplete(settings: Sequence[Setting], nodes: int) -> str:
         if leaderless:
             return f"{scope}: {leaderless[0]} partitions have no leader"
         in_sync, copies = (value_of(settings, scope, name) for name in ("in.sync.replicas", "replication.factor"))
-        lowest = copies.partition("-")[0]
-        if in_sync.isdecimal() and lowest.isdecimal() and int(in_sync) < int(lowest):
+        numbers = whole_number(in_sync), whole_number(copies.partition("-")[0])
+        if numbers[0] is not None and numbers[1] is not None and numbers[0] < numbers[1]:
             return f"{scope}: {in_sync} of {copies} replicas are in sync"
     return ""
 
 
 def leaders(settings: Sequence[Setting]) -> Mapping[str, int]:
     """The broker that leads each "topic-partition"; partitions without a leader are left out."""
-    return {place: int(leader) for place, leader in listed_entries(settings, LEADERS) if leader.isdecimal()}
+    numbers = ((place, whole_number(leader)) for place, leader in listed_entries(settings, LEADERS))
+    return {place: leader for place, leader in numbers if leader is not None}
 
 
 FORMAT_S_MAX = 120.0

@@ -21,6 +21,7 @@ from tidegauge.durability import HalfOfLevel, find_level, grouped_clauses, is_ma
 from tidegauge.fairness import Case
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting, by_scope
+from tidegauge.numbers import whole_number
 
 SYNC_TOPIC_SETTINGS: Mapping[str, str] = {"flush.messages": "1", "flush.ms": "0"}
 REPLICAS_FOR_MAJORITY = 2
@@ -70,8 +71,7 @@ def expected_settings(case: Case, cluster: Sequence[Setting] = ()) -> list[Setti
 
 def partitions_by_default(cluster: Sequence[Setting]) -> int:
     """How many partitions a topic gets of which nobody says it; 0 = the brokers don't say, or differ."""
-    number = agreed_value(by_scope(cluster, "broker "), DEFAULT_PARTITIONS)
-    return int(number) if number.isdecimal() else 0
+    return whole_number(agreed_value(by_scope(cluster, "broker "), DEFAULT_PARTITIONS)) or 0
 
 
 def agreed_value(scopes: Mapping[str, Mapping[str, str]], name: str) -> str:
@@ -119,15 +119,14 @@ class _Topic:
 
     def number(self, name: str) -> int | None:
         """A setting that is a number; None if it was not reported as one."""
-        text = self.values.get(name, "")
-        return int(text) if text.isdecimal() else None
+        return whole_number(self.values.get(name, ""))
 
     @property
     def copies(self) -> tuple[int, int] | None:
         """The fewest and the most copies of its partitions ("2-3"); None if they were not reported."""
         least, _, most = self.values.get(COPIES, "").partition("-")
-        numbers = least, most or least
-        return (int(numbers[0]), int(numbers[1])) if all(number.isdecimal() for number in numbers) else None
+        fewest, largest = whole_number(least), whole_number(most or least)
+        return None if fewest is None or largest is None else (fewest, largest)
 
     def otherwise(self) -> str:
         """Why Kafka's own settings don't decide here; "" if they do."""
@@ -142,13 +141,13 @@ def _local_sync(topic: str, reported: _Topic) -> HalfOfLevel:
     """Whether a topic is fsynced before the acknowledgement."""
     if other := reported.otherwise():
         return HalfOfLevel(topic, None, other)
-    value = reported.values.get("flush.messages", "")
-    if not value.isdecimal():
+    value, number = reported.values.get("flush.messages", ""), reported.number("flush.messages")
+    if number is None:
         return HalfOfLevel(topic, None, f"flush.messages is {f'{value!r}' if value else 'not reported'}")
     if value == "1":
         consequence = "so each append is fsynced before it is acknowledged"
         return HalfOfLevel(topic, True, f"flush.messages=1, {consequence}", "flush.messages=1")
-    messages = f"{value} (never)" if int(value) >= NEVER else value
+    messages = f"{value} (never)" if number >= NEVER else value
     consequence = "so an acknowledged message may be in memory only"
     return HalfOfLevel(topic, False, f"flush.messages={messages}, {consequence}", f"flush.messages={messages}")
 
@@ -198,12 +197,13 @@ def _time_window(reported: _Topic, brokers: Mapping[str, Mapping[str, str]]) -> 
     flush_ms = reported.number("flush.ms")
     if flush_ms is None or flush_ms >= NEVER:
         return
-    intervals = [values.get(FLUSH_SCHEDULER, "") for values in brokers.values()]
-    if not intervals or not all(value.isdecimal() for value in intervals):
+    of_brokers = [whole_number(values.get(FLUSH_SCHEDULER, "")) for values in brokers.values()]
+    intervals = [interval for interval in of_brokers if interval is not None]
+    if not intervals or len(intervals) < len(of_brokers):
         yield f"flush.ms={flush_ms}: whether brokers look for it is not known ({FLUSH_SCHEDULER} is not reported)"
         return
-    every_ms = max(map(int, intervals))
-    brokers_looking = sum(int(value) < NEVER for value in intervals)
+    every_ms = max(intervals)
+    brokers_looking = sum(interval < NEVER for interval in intervals)
     if not brokers_looking:
         yield f"flush.ms={flush_ms} has no effect: brokers never look for it ({FLUSH_SCHEDULER} is not set)"
         return

@@ -15,6 +15,7 @@ from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.class_files import classes_in
 from tidegauge.distribution.java import find_java
 from tidegauge.errors import UserError
+from tidegauge.numbers import whole_number
 from tidegauge.systems.kafka.level import MIN_IN_SYNC
 from tidegauge.systems.server_settings import DATA, MEMBERS, PORTS, ServerSettings
 
@@ -74,6 +75,7 @@ _JARS_OF_SERVERS = re.compile(
     r"kafka-(server|server-common|storage|raft|metadata|(group|share|transaction)-coordinator|coordinator-common)-\d.*"
 )
 LIST_S_MAX = 60
+_DIGITS = re.compile(r"[0-9]+")
 
 
 def topic_problems(settings: Mapping[str, str], copies: int) -> dict[str, str]:
@@ -84,7 +86,8 @@ def topic_problems(settings: Mapping[str, str], copies: int) -> dict[str, str]:
         if near:
             problems[name] = f"is no setting of Kafka's topics (did you mean '{near[0]}'?)"
     in_sync = settings.get(MIN_IN_SYNC, "")
-    if copies and in_sync.isdecimal() and int(in_sync) > copies:
+    number = whole_number(in_sync)
+    if copies and _DIGITS.fullmatch(in_sync) and (number is None or number > copies):
         problems[MIN_IN_SYNC] = f"'{in_sync}': is above replication-factor ({copies}), so nothing could be written"
     return problems
 

@@ -20,6 +20,7 @@ from tidegauge.distribution.coordinates import is_before
 from tidegauge.errors import UserError, did_you_mean
 from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice
+from tidegauge.numbers import whole_number
 from tidegauge.systems.api import LOOPBACK, DeployRequest, Seat
 from tidegauge.systems.pulsar.level import journal_settings, quorum_settings
 
@@ -86,7 +87,7 @@ def shape_problem(shape: Mapping[str, str], nodes: int) -> str:
         if key not in OPTIONS:
             return f"unknown key '{key}'{did_you_mean(key, OPTIONS)}; allowed: {', '.join(OPTIONS)}"
     brokers = shape.get(BROKERS, str(nodes))
-    if not (brokers.isascii() and brokers.isdecimal() and 1 <= int(brokers) <= nodes):
+    if not 1 <= (whole_number(brokers) or 0) <= nodes:
         most = f"a number from 1 to {nodes}, the number of nodes" if nodes > 1 else "1, since there is one node"
         return f"{BROKERS}: '{brokers}': must be {most}"
     layout = shape.get(LAYOUT, CO_LOCATED)
@@ -112,9 +113,9 @@ def shape_of(options: Mapping[str, str], nodes: int) -> Shape:
 def _parse_bookie_share(text: str) -> Fraction:
     """ "50%" as a half; 0 if it is no share that a bookie can have."""
     number, sign, rest = text.partition("%")
-    if not (sign and not rest and number.isascii() and number.isdecimal()):
+    percent = whole_number(number)
+    if not sign or rest or percent is None:
         return Fraction(0)
-    percent = int(number)
     return Fraction(percent, 100) if BOOKIE_PERCENT_MIN <= percent <= BOOKIE_PERCENT_MAX else Fraction(0)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from tidegauge.agent.api import Host
 from tidegauge.errors import UserError
 from tidegauge.model.server import Setting
+from tidegauge.numbers import whole_number
 from tidegauge.systems.api import DeployRequest, Describe, Node
 from tidegauge.systems.jvm import java_server, jvm_flags, log4j2_text, properties_text, quick_start_flags
 from tidegauge.systems.logs import Cause, cause_pattern, find_cause
@@ -202,7 +203,8 @@ def endpoints_of_servers(*servers: tuple[str, str]) -> tuple[Endpoint, ...]:
 def _port_among_settings(settings: Mapping[str, str], name: str) -> int:
     """A port among the settings, which the campaign may have chosen. Raises `UserError` if it is none."""
     text = settings[name]
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= PORT_MAX):
+    port = whole_number(text)
+    if port is None or not 1 <= port <= PORT_MAX:
         raise UserError(
             f"pulsar: settings: {name}: '{text}' is no port.",
             f"Give a number from 1 to {PORT_MAX}, or leave it out: free ports are chosen.",

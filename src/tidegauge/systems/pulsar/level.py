@@ -203,7 +203,7 @@ def number_of(text: str | None) -> int | None:
     """The whole number that a setting's value is; None if it is none."""
     try:
         return int(float(text)) if text is not None else None
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

@@ -21,6 +21,7 @@ from tidegauge.fairness import Case
 from tidegauge.model.level import ANY_LEVEL, LevelChoice, LevelFinding
 from tidegauge.model.server import Setting, listed_entries, value_of
 from tidegauge.model.workload import Compression, Workload
+from tidegauge.numbers import whole_number
 from tidegauge.systems.rabbitmq.config import has_streams
 
 STREAM_OF_ALL = 2
@@ -149,8 +150,7 @@ class _Queue:
         return self.facts.get(name, "")
 
     def number(self, name: str) -> int | None:
-        text = self.get(name)
-        return int(text) if text.isdecimal() else None
+        return whole_number(self.get(name))
 
 
 def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
