@@ -142,6 +142,16 @@ def test_a_topic_that_was_refused_does_not_remain(scene: AttachedScene, monkeypa
     assert state_files() == []
 
 
+def test_a_topic_of_the_trial_that_was_refused_is_no_riddle(
+    scene: AttachedScene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = refuse("Kafka could not create topic bench-0: 'min.insync.replicas' can't be set", topic_refused=True)
+    monkeypatch.setattr(scene.worker, "prepare", refused)
+    with pytest.raises(RunFailedError, match="could not create topic") as caught:
+        scene.run_attached()
+    assert "see what it allows (settings, copies, names, rights)" in caught.value.hint
+
+
 def test_a_known_level_that_is_not_the_one_asked_for_stops_the_run(scene: AttachedScene) -> None:
     scene.system.finding = LevelFinding(4, ("flush.messages is the default",), ("level 3 was asked for, level 4",))
     with pytest.raises(LevelMismatchError, match="level 3 was asked for, level 4") as caught:

@@ -43,7 +43,7 @@ from tidegauge.model.host import (
     NetworkPath,
     WorkerMemory,
 )
-from tidegauge.model.level import Agreement, EarlierCuts, LevelChoice, LevelFinding, SyncFinding
+from tidegauge.model.level import Agreement, EarlierCuts, LevelChoice, LevelFinding, SettingChange, SyncFinding
 from tidegauge.model.load import ClockBound
 from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.sending import Sending
@@ -395,6 +395,12 @@ def alike_level(**changes: object) -> StoredRun:
 
 _SYNCS = SyncFinding(Agreement.AGREES, "10 of 10 acknowledgements came after an fdatasync", 10, 10, 1)
 _WEAKER = LevelFinding(4, ("journalSyncData=false",), ("journalSyncData is false, not true",))
+_CHANGED = LevelFinding(
+    None,
+    ("x",),
+    undecided=("level 3 until then, level 4 after",),
+    changes=(SettingChange("topic t", "flush.messages", "1", "9"),),
+)
 _UNKNOWN = LevelFinding(None, ("no right to read",))
 _AS_FOUND = LevelChoice(4, as_found=True)
 _QUOTA = Disturbance(Disturbed.QUOTA, Harm.DOUBTFUL, "the load generator was held back", "raise or remove the quota")
@@ -469,6 +475,7 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     ),
     "levels differ": lambda: run_of(*pair(level=_WEAKER)),
     "levels unknown": lambda: run_of(*each(pair(), level=_UNKNOWN)),
+    "settings changed": lambda: run_of(*each(pair(), level=_CHANGED)),
     "level not as asked": lambda: run_of(*[with_spec(one, choice=LevelChoice(4)) for one in pair()]),
     "level of another version": lambda: run_of(
         *[replace(with_spec(one, choice=LevelChoice(9)), level=LevelFinding(9, ("x",))) for one in pair()]

@@ -19,7 +19,7 @@ class Standing(StrEnum):
     KEPT = "as asked"
     NOT_AS_ASKED = "one level for all, but not as asked"
     NOT_EQUAL = "levels differ"
-    UNKNOWN = "no level could be read back"
+    UNKNOWN = "no level is known"
 
 
 def standing(results: Sequence[TrialResult]) -> Standing:
@@ -113,7 +113,8 @@ def _headline_of_results(results: Sequence[TrialResult]) -> str:
     stands = _standing_at_point(results)
     if stands is Standing.UNKNOWN:
         each = ", ".join(f"{system}{_declared_words(choice)}" for system, (choice, _) in levels.items())
-        return f"Durability is UNKNOWN ({each}): what was reported does not decide it."
+        why = "; ".join(dict.fromkeys(_why_unknown(finding) for _, finding in levels.values()))
+        return f"Durability is UNKNOWN ({each}): {why}."
     if stands is Standing.NOT_EQUAL:
         each = ", ".join(
             f"{system} {_given_level_words(choice, finding)}{_form_words(choice)}"
@@ -125,6 +126,13 @@ def _headline_of_results(results: Sequence[TrialResult]) -> str:
     witnesses = "read back from the running servers" + (" and seen in their system calls" if seen else "")
     promise = f"Durability: {promised_words(levels)}, {witnesses}: {meaning}."
     return f"{promise}{refuted_words(levels)}{caveat_words(results)}"
+
+
+def _why_unknown(finding: LevelFinding) -> str:
+    if not finding.changes:
+        return "what was reported does not decide it"
+    levels_in_force = f" ({finding.undecided[0]})" if finding.undecided else ""
+    return f"settings changed while it was measured{levels_in_force}"
 
 
 def refuted_words(levels: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:

@@ -13,10 +13,10 @@ from tidegauge.campaign.plan.fairness import contender_of_trial
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.run.trial.order import load_order
-from tidegauge.durability import doubts_of, find_level
+from tidegauge.durability import changed_level, doubts_of, find_level
 from tidegauge.errors import UserError
 from tidegauge.fairness import Case, check_fairness
-from tidegauge.model.level import AS_FOUND, LevelChoice, LevelFinding
+from tidegauge.model.level import AS_FOUND, LevelChoice, LevelFinding, SettingChange
 from tidegauge.model.server import Setting
 from tidegauge.model.tilt import Stage
 from tidegauge.report import levels
@@ -128,6 +128,8 @@ def test_what_can_not_be_at_the_level_is_refused_at_its_line(
 def test_more_copies_in_sync_than_there_are_is_refused_at_any_level(tmp_path: Path) -> None:
     said = "    replication-factor: 2\n    topic-settings: {min.insync.replicas: 3}\n"
     assert "'3': is above replication-factor (2), so nothing could be written" in complaint(tmp_path, KAFKA + said)
+    endless = said.replace(": 3", f": '{'9' * 5000}'")
+    assert "topic-settings.min.insync.replicas: '999" in complaint(tmp_path, KAFKA + endless)
 
 
 def test_what_a_product_of_its_own_has_is_left_to_its_brokers(tmp_path: Path) -> None:
@@ -189,6 +191,13 @@ def test_where_nothing_is_asked_for_nothing_is_a_problem() -> None:
 
 def as_found(level: int | None) -> LevelFinding:
     return LevelFinding(level, ("why",), undecided=() if level else ("nobody says",))
+
+
+def test_settings_that_changed_are_why_a_level_is_unknown() -> None:
+    change = SettingChange("topic t", "flush.messages", "1", "9")
+    finding = changed_level(LevelFinding(3, ("x",)), LevelFinding(4, ("y",)), [change])
+    (headline,) = {levels.headline([result(spec(), level=finding)])}
+    assert headline.endswith(": settings changed while it was measured (level 3 until then, level 4 after).")
 
 
 def test_the_level_is_named_as_found() -> None:

@@ -130,11 +130,13 @@ LISTS = (
 
 LEVELS = (
     Claim("one level for all, but not as asked", "level not as asked", "levels differ"),
-    Claim("no level could be read back", "levels unknown", "levels differ"),
+    Claim("no level is known", "levels unknown", "levels differ"),
     Claim("when a message is acknowledged, {}", "two trials", "level of another version"),
     Claim("what this level promises is not known", "level of another version", "two trials"),
     Claim(" and seen in system calls", "level seen in system calls", "two trials"),
     Claim("Durability is UNKNOWN ({})", "levels unknown", "levels differ"),
+    Claim("what was reported does not decide it", "levels unknown", "settings changed"),
+    Claim("settings changed while it was measured{}", "settings changed", "levels unknown"),
     Claim("Durability is NOT EQUAL ({})", "levels differ", "two trials"),
     Claim("read back from the running servers", "two trials", "levels differ"),
     Claim(" and seen in their system calls", "level seen in system calls", "system calls contradict"),

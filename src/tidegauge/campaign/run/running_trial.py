@@ -495,14 +495,17 @@ def await_complete(trial: RunningTrial, topics: Sequence[str], seconds_max: floa
         time.sleep(0.2)
 
 
+TOPIC_REFUSED_HINT = (
+    "The cluster was reached and refuses topics as they are asked for: see what it allows (settings, copies, names, "
+    "rights), or name topics that exist with 'existing-topics'."
+)
+
+
 def _not_ready(trial: RunningTrial, problem: str, *, topic_refused: bool = False) -> StartFailedError:
     if not trial.spec.attached:
         hint = "See the servers' logs; a slow machine may need fewer things running beside."
     elif topic_refused:
-        hint = (
-            "The cluster was reached and refuses topics as they are asked for: see what it allows (settings, copies, "
-            "names, rights), or name topics that exist with 'existing-topics'."
-        )
+        hint = TOPIC_REFUSED_HINT
     else:
         hint = "Check address, TLS, authentication and rights in 'attach', and the state of the cluster."
     return StartFailedError(f"{trial.spec.system} {problem}", hint, trial.store.log_directory)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from tidegauge.attestation.record import earlier_cuts, settings_digest
 from tidegauge.campaign.plan.contenders import case_of
 from tidegauge.campaign.plan.fairness import contender_of_trial, facts_of_surroundings
-from tidegauge.campaign.run.running_trial import BeganWith, RunningTrial, await_complete
+from tidegauge.campaign.run.running_trial import TOPIC_REFUSED_HINT, BeganWith, RunningTrial, await_complete
 from tidegauge.campaign.run.trial.order import load_order
 from tidegauge.campaign.run.witnessing import checked_level
 from tidegauge.errors import RunFailedError
@@ -59,8 +59,10 @@ def prepare_load(trial: RunningTrial[Spec]) -> tuple[RunningTrial[Spec], LoadOrd
         trial.topics.keep(order.trial_number, *topics)
     try:
         client_settings = worker.prepare(order, TrialProgress(trial.resources.observer, spec.trial_id).report)
-    except RunFailedError:
+    except RunFailedError as error:
         trial.check()  # A server that has ended is the cause, and says more than the client that could not reach it.
+        if error.topic_refused and spec.attached:
+            error.hint = TOPIC_REFUSED_HINT
         raise
     server_settings = await_complete(trial, topics)
     attachment = trial.subject.attachment
