@@ -61,6 +61,7 @@ WHERE: dict[str, Holds] = {
     "a sustainable rate is searched for": searched,
     "the load generator's garbage collector is G1": lambda *_: True,
     "the servers' garbage collector is G1": lambda *_: True,
+    "power is cut": lambda campaign, _: any(one.name == "attest" for one in campaign.experiments),
     "tiered adds nodes": lambda campaign, trials: (
         not campaign.fleet and any("tiered" in trial.point.values() for trial in trials)
     ),

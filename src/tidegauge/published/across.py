@@ -15,7 +15,7 @@ from tidegauge.fairness import OWN_SERVER_SETTINGS, ComparedSystem, Property, ch
 from tidegauge.model.events import Note
 from tidegauge.model.finding import Finding
 from tidegauge.model.tilt import Severity, Stage
-from tidegauge.model.trial import LoadSpec, MeasuredResult, Spec, TrialSpec, family
+from tidegauge.model.trial import AttestResult, LoadSpec, MeasuredResult, Spec, TrialSpec, family
 from tidegauge.numbers import count
 from tidegauge.published.differences import COMPARED
 from tidegauge.published.observe import ExaminedRun, ObservedFigure
@@ -61,6 +61,7 @@ def runs_together(runs: Mapping[str, ExaminedRun]) -> ExaminedRun:
     specs: list[TrialSpec] = []
     results: list[MeasuredResult] = []
     findings: list[Finding] = []
+    attested: list[AttestResult] = []
     failures: dict[str, str] = {}
     run_of: dict[str, str] = {}
     contenders: dict[str, ComparedSystem] = {}
@@ -71,6 +72,7 @@ def runs_together(runs: Mapping[str, ExaminedRun]) -> ExaminedRun:
         specs += specs_of_run
         run_of |= {trial.trial_id: letter for trial in specs_of_run}
         results += [replace(result, spec=_spec_in_run(result.spec, letter, offset)) for result in run.results]
+        attested += [replace(result, spec=_spec_in_run(result.spec, letter, offset)) for result in run.attested]
         findings += [_finding_in_run(finding, letter, offset) for finding in run.findings]
         failures |= {_name_in_run(letter, name): why for name, why in run.failures.items()}
         contenders |= {
@@ -81,7 +83,9 @@ def runs_together(runs: Mapping[str, ExaminedRun]) -> ExaminedRun:
         offset += 1 + max((spec.block for spec in run.specs), default=0)
     allowed = all(run.unequal_allowed for run in runs.values())
     as_published = all(run.as_published for run in runs.values())
-    return ExaminedRun(specs, results, findings, failures, left_out, run_of, contenders, allowed, as_published)
+    return ExaminedRun(
+        specs, results, findings, failures, left_out, run_of, contenders, allowed, as_published, attested
+    )
 
 
 def _name_in_run(letter: str, name: str) -> str:

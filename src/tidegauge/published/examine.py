@@ -13,6 +13,7 @@ from tidegauge.errors import UserError, did_you_mean
 from tidegauge.model.trial import TrialSpec
 from tidegauge.published import BRIEF_MARGIN, PublishedScale
 from tidegauge.published.across import of_different_runs, unequal_terms, unlike_rates, unlike_settings
+from tidegauge.published.guarantee import cuts_as_published, judge_guarantee, judge_same_guarantee, observe_cuts
 from tidegauge.published.model import (
     FIGURES,
     Bound,
@@ -20,11 +21,13 @@ from tidegauge.published.model import (
     Factor,
     Growth,
     GrowthShape,
+    Guarantee,
     Operand,
     Ordering,
     Place,
     PublishedReport,
     Row,
+    SameGuarantee,
 )
 from tidegauge.published.observe import ExaminedRun, ObservedFigure, has_no_forms, observe, settings_of
 from tidegauge.published.verdict import (
@@ -121,11 +124,22 @@ def questions(claim: Claim) -> tuple[Question, ...]:
             asked.append(Question(words, claim.figure, above, below, claim.b_figure or claim.figure, *claimed))
         elif isinstance(claim, Growth):
             asked += _growth_questions(claim, around, each)
+        elif isinstance(claim, Guarantee):
+            of = claim.of.within(around)
+            asked.append(Question(each.words() or of.words(), claim.figure, of, None, claim.figure, _NO_LIMITS))
+        elif isinstance(claim, SameGuarantee):
+            a, b = claim.a.within(around), claim.b.within(around)
+            words = each.words() or _pair_words(claim.a, claim.b)
+            asked.append(Question(words, claim.figure, a, b, claim.figure, _NO_LIMITS))
         else:
             limits = Limits(claim.at_least or 0.0, claim.at_most or float("inf"))
             at = claim.of.within(around)
             asked.append(Question(each.words() or at.words(), claim.figure, at, None, claim.figure, limits))
     return tuple(asked)
+
+
+_NO_LIMITS = Limits()
+"""Of claims on guarantees, which compare no figures."""
 
 
 def _places_of_claim(claim: Claim) -> Iterator[Place]:
@@ -245,6 +259,8 @@ def _claim_outcome(case: _ClaimCase) -> ClaimOutcome:
     claim = case.claim
     asked = questions(claim)
     grade = Grade.ABSOLUTE if isinstance(claim, Bound) else Grade.ORDERING
+    if isinstance(claim, Guarantee | SameGuarantee):
+        grade = Grade.GUARANTEE
     parts, answers = [], []
     for question in asked:
         part, answer = _part_and_answer(case, question)
@@ -271,6 +287,8 @@ def _claim_outcome(case: _ClaimCase) -> ClaimOutcome:
 
 def _part_and_answer(case: _ClaimCase, question: Question) -> tuple[ClaimPart, ClaimAnswer]:
     report, claim, run = case.report, case.claim, case.run
+    if isinstance(claim, Guarantee | SameGuarantee):
+        return _part_of_guarantee(case, claim, question)
     above, below = _observed_sides(question, run)
     if run.as_published:
         above, below = _sides_as_published(case, question, above, below)
@@ -286,6 +304,24 @@ def _part_and_answer(case: _ClaimCase, question: Question) -> tuple[ClaimPart, C
     conditions = _conditions_words(question, above, below)
     part = ClaimPart(question.words, answer.verdict, answer.reason, ratio, sides, published, answer.size, conditions)
     return part, answer
+
+
+def _part_of_guarantee(
+    case: _ClaimCase, claim: Guarantee | SameGuarantee, question: Question
+) -> tuple[ClaimPart, ClaimAnswer]:
+    """The verdict by what attestations lost, with the cuts that lost something at each place."""
+    places = [place for place in (question.above, question.below) if place is not None]
+    observed = [observe_cuts(place, case.run) for place in places]
+    if case.run.as_published:
+        kept = isinstance(claim, Guarantee) and claim.kept
+        observed = [cuts_as_published(cuts, kept) for cuts in observed]
+    answer = (
+        judge_guarantee(observed[0], claim.kept) if isinstance(claim, Guarantee) else judge_same_guarantee(*observed)
+    )
+    sides = tuple(
+        _side_at_place(case, question.figure, place, cuts.seen) for place, cuts in zip(places, observed, strict=True)
+    )
+    return ClaimPart(question.words, answer.verdict, answer.reason, None, sides), answer
 
 
 def _observed_sides(question: Question, run: ExaminedRun) -> tuple[ObservedFigure, ObservedFigure | None]:

@@ -19,10 +19,13 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from tidegauge.config.fields import AbsoluteRate, Duration, Fields, Size, member_of, one_of
 from tidegauge.config.fields import Settings as OwnNames
 from tidegauge.model.trial import MeasuredResult, TrialSpec, family
+from tidegauge.published.incident import Incident
 from tidegauge.statistics.figures import PERCENTILES, SUSTAINABLE, find_value_in_trial
 
 MAX_THROUGHPUT = "max-throughput"
 LATENCY = "latency"
+ATTEST = "attest"
+LOSING_CUTS = "losing-cuts"
 MILLISECONDS = "ms"
 BYTES_PER_S = "B/s"
 BYTE_UNITS = {"MB/s": 10**6, "MiB/s": 1 << 20, "GB/s": 10**9, "GiB/s": 1 << 30}
@@ -102,6 +105,7 @@ FIGURES: dict[str, PublishedFigure] = {
     "mixed-publish-p99": _latency_figure(
         "publish latency beside catch-up readers, p99", "response_ms_p99_during", "mixed"
     ),
+    LOSING_CUTS: PublishedFigure("cuts that lost acknowledged messages", "cuts", 1.0, ATTEST),
 }
 
 
@@ -306,6 +310,7 @@ class Place(Fields):
         form: of the durability level ("bypass"); of RabbitMQ the kind of queue.
         layout, variant: a value of one of the sweep's axes, as the campaign names it.
         load: number of the offered rate, 1 the lowest.
+        incident: what strikes the nodes, for claims on guarantees.
     """
 
     system: str = ""
@@ -320,6 +325,7 @@ class Place(Fields):
     consumers: int | None = None
     batch_size: Size | None = None
     load: int | None = None
+    incident: Annotated[Incident, member_of(Incident)] | None = None
 
     def given(self) -> dict[str, Any]:
         """What it says, by the names of its attributes."""
@@ -336,6 +342,8 @@ class Place(Fields):
 
 def _value_in_words(name: str, value: object) -> str:
     """ "kafka", "level 1", "1 partition", "2,000 partitions", "batches of 10,240 bytes"."""
+    if isinstance(value, Incident):
+        return value.words
     if not isinstance(value, int):
         return str(value)
     if name in ("level", "load"):
@@ -462,7 +470,48 @@ class Bound(_Claimed):
     at_most: float | None = None
 
 
-Claim = Annotated[Ordering | Factor | Growth | Bound, Field(discriminator="kind")]
+class _Guaranteed(_Claimed):
+    """What claims on guarantees have: the figure, and an `incident` of each place."""
+
+    figure: Literal["losing-cuts"] = "losing-cuts"
+
+    def check_incident(self, *operands: Operand) -> Self:
+        """The claim itself. Raises `ValueError` if one of its places has no incident."""
+        around = [place.within(self.common) for place in self.at or [Place()]]
+        given = all(operand.within(place).incident for operand in operands for place in around)
+        if "incident" not in self.for_each and not given:
+            raise ValueError(f"must say at which 'incident': {', '.join(incident.value for incident in Incident)}")
+        return self
+
+
+class Guarantee(_Guaranteed):
+    """What was acknowledged is still there after an incident (`kept`), or may be gone."""
+
+    kind: Literal["guarantee"]
+    of: Operand
+    kept: bool
+
+    @model_validator(mode="after")
+    def _check_place(self) -> Self:
+        return self.check_incident(self.of)
+
+
+class SameGuarantee(_Guaranteed):
+    """An incident spares what was acknowledged at both places, or at neither."""
+
+    kind: Literal["same-guarantee"]
+    a: Operand
+    b: Operand
+
+    @model_validator(mode="after")
+    def _check_places(self) -> Self:
+        return self.check_incident(self.a, self.b)
+
+
+Claim = Annotated[
+    Ordering | Factor | Growth | Bound | Guarantee | SameGuarantee,
+    Field(discriminator="kind"),
+]
 
 
 class FigureOfReport(Fields):

@@ -12,10 +12,20 @@ from tidegauge.experiments.chasing import reads_words
 from tidegauge.fairness import ComparedSystem
 from tidegauge.model.events import Note
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import LoadResult, MeasuredResult, TrialSpec, Validity, family, point_words
+from tidegauge.model.trial import (
+    AttestResult,
+    AttestSpec,
+    LoadResult,
+    MeasuredResult,
+    TrialSpec,
+    Validity,
+    family,
+    point_words,
+)
 from tidegauge.model.use import ROUND_TRIPS
 from tidegauge.model.workload import Arrival
 from tidegauge.plain import grouped
+from tidegauge.published.incident import incidents_of_plan
 from tidegauge.published.model import BYTES_PER_S, FIGURES, MAX_THROUGHPUT, Place, PublishedFigure
 from tidegauge.statistics.figures import FINDING_FIGURES, SUSTAINABLE
 
@@ -38,6 +48,7 @@ class ExaminedRun:
         contenders: how the servers and clients of each trial were set up, by its id, where the run says so.
         unequal_allowed: whether the user allowed systems on unequal terms (in each run).
         as_published: whether nothing was measured, and each trial counts as one that has just what was published.
+        attested: what attestations found, their controls among them.
     """
 
     specs: Sequence[TrialSpec]
@@ -49,6 +60,7 @@ class ExaminedRun:
     contenders: Mapping[str, ComparedSystem] = field(default_factory=dict)
     unequal_allowed: bool = False
     as_published: bool = False
+    attested: Sequence[AttestResult] = ()
 
 
 Setting = tuple[str, str]
@@ -137,6 +149,8 @@ def is_at_place(place: Place, spec: TrialSpec, run: ExaminedRun) -> bool:
             # The number of a trial's offered rate among those of its experiment, in the campaign's order, from 1.
             rules = dict.fromkeys(trial.rate_rule for trial in run.specs if trial.experiment == spec.experiment)
             return asked == list(rules).index(spec.rate_rule) + 1
+        if name == "incident":
+            return isinstance(spec, AttestSpec) and asked in incidents_of_plan(spec.attest)
         if name == "form" and has_no_forms(family(spec.system), run):
             return True
         return asked == actual[name]
@@ -181,7 +195,7 @@ def _observe_trials(figure: PublishedFigure, fitting: Sequence[TrialSpec], run: 
     for spec in fitting:
         result = results.get(spec.trial_id)
         if result is None:
-            problems.append(f"{spec.trial_id} {_why_no_result(spec.trial_id, run)}")
+            problems.append(f"{spec.trial_id} {why_no_result(spec.trial_id, run)}")
             continue
         if result.validity is Validity.INVALID:
             problems.append(f"{spec.trial_id} is INVALID: {result.reasons[0]}")
@@ -234,7 +248,7 @@ def _observe_searches(figure: PublishedFigure, fitting: Sequence[TrialSpec], run
         finding = findings.get(step_id)
         if finding is None or not finding.goals:
             failed = next((trial_id for trial_id in run.failures if trial_id.startswith(f"{step_id}-s")), step_id)
-            problems.append(f"{step_id} {_why_no_result(failed, run)}")
+            problems.append(f"{step_id} {why_no_result(failed, run)}")
             continue
         goal = finding.goals[0]
         msgs_per_s = goal.sustainable_msgs_per_s
@@ -278,6 +292,7 @@ def _figure_of_search(
     return figure.value_in_trial(confirmation) if confirmation else None
 
 
-def _why_no_result(trial_id: str, run: ExaminedRun) -> str:
+def why_no_result(trial_id: str, run: ExaminedRun) -> str:
+    """What follows the name of a trial that has no result: "was not reached"."""
     reason = run.failures.get(trial_id, "")
     return f"has no result: {reason}" if reason else "was not reached"

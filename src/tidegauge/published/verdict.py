@@ -225,6 +225,7 @@ class Grade(StrEnum):
     ORDERING = "ordering"
     SIZE = "size"
     ABSOLUTE = "absolute"
+    GUARANTEE = "guarantee"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from statistics import median
 from rich.console import RenderableType
 from rich.text import Text
 
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import AttestSpec, TrialSpec
 from tidegauge.numbers import MISSING, capitalized, of_all, plural, precise
 from tidegauge.published import BRIEF_MARK, BRIEF_WORDS, PublishedScale
 from tidegauge.published.examine import Choice, count_decidable, report_named
@@ -23,7 +23,12 @@ _STYLES = {
     ClaimVerdict.CONTRADICTED: "bold red",
     ClaimVerdict.NOT_DECIDED: "yellow",
 }
-_GRADES = {Grade.ORDERING: "ordering", Grade.SIZE: "ordering and size", Grade.ABSOLUTE: "absolute value, never decided"}
+_GRADES = {
+    Grade.ORDERING: "ordering",
+    Grade.SIZE: "ordering and size",
+    Grade.ABSOLUTE: "absolute value, never decided",
+    Grade.GUARANTEE: "guarantee, never proved",
+}
 _PLACE_CHARS_MAX = 40
 CONTRADICTS = "the report contradicts itself here"
 
@@ -40,7 +45,8 @@ def published_plan(choice: Choice, trials: Sequence[TrialSpec]) -> Iterable[Rend
         if claim.contradiction:
             yield Paragraph(f"{CONTRADICTS}: {claim.contradiction}", "", "    ", "    ")
     yield indented(decidable_words(choice, trials))
-    if choice.scale == PublishedScale.SHARES:
+    rates_vary = not all(isinstance(trial, AttestSpec) for trial in trials)
+    if choice.scale == PublishedScale.SHARES and rates_vary:
         rates_words = "Rates are found here, or shares of what was found; --scale original takes the report's own."
         yield indented(f"{rates_words} --scale brief is a first look.")
     if words := scale_words(choice.scale):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from guarantee_samples import both_struck, guarantee, kept_by_kafka, same
 from published_samples import (
     MINE,
     PULSAR_BELOW,
@@ -190,6 +191,14 @@ OBSERVED: dict[str, Scene] = {
 }
 
 
+def invalid_cuts() -> ExaminedRun:
+    run = kept_by_kafka()
+    first, control = run.attested
+    return replace(
+        run, attested=[replace(first, validity=Validity.INVALID, reasons=reasons_of("stopped early")), control]
+    )
+
+
 def seen(low: float, high: float, margin: float | None = None, size: Limits | None = None) -> Scene:
     return lambda _: judge_ratio(ratio(low, high, margin), ABOVE, size)
 
@@ -214,6 +223,24 @@ def brief(scale: str) -> Scene:
         return out.getvalue()
 
     return scene
+
+
+GUARANTEES: dict[str, Scene] = {
+    "kept in 20 cuts": judging(guarantee(True, level=1), kept_by_kafka()),
+    "kept in 5 cuts": judging(guarantee(True, level=1), kept_by_kafka(cuts=5)),
+    "lost in 20 cuts": judging(guarantee(True, level=1), kept_by_kafka(losing=20)),
+    "a loss that was claimed": judging(guarantee(False, level=1), kept_by_kafka(losing=20)),
+    "no loss although claimed": judging(guarantee(False, level=1), kept_by_kafka()),
+    "cuts that do not count": judging(guarantee(True, level=1), kept_by_kafka(unreadable=("node 2 did not serve",))),
+    "an INVALID attestation": judging(guarantee(True, level=1), invalid_cuts()),
+    "crashes without a loss": judging(same("crash-of-all"), both_struck(0, 0, "crash-of-all")),
+    "crashes with losses of one": judging(same("crash-of-all"), both_struck(0, 20, "crash-of-all")),
+    "losses of both": judging(same(), both_struck(20, 20)),
+    "losses of neither": judging(same("power-cut-of-one"), both_struck(0, 0, "power-cut-of-one")),
+    "losses of one": judging(same("power-cut-of-one"), both_struck(0, 20, "power-cut-of-one")),
+    "one loss of one": judging(same("power-cut-of-one"), both_struck(0, 1, "power-cut-of-one")),
+    "unlike numbers of cuts": judging(same("power-cut-of-one"), both_struck(0, 5, "power-cut-of-one", cuts=(20, 5))),
+}
 
 
 FIGURES = (
@@ -307,7 +334,7 @@ DIFFERENT: dict[str, Scene] = {
     "another form of the level": different(settings={"form": "journal"}, choice=LevelChoice(2, "bypass")),
     "another level": different(settings={"level": 1}, choice=LevelChoice(2)),
 }
-SCENES = {**OBSERVED, **VERDICTS, **{f"differs: {name}": scene for name, scene in DIFFERENT.items()}}
+SCENES = {**OBSERVED, **GUARANTEES, **VERDICTS, **{f"differs: {name}": scene for name, scene in DIFFERENT.items()}}
 CLAIMS = [
     # __init__.py
     Claim("BRIEF (--scale brief)", "a brief scale", "its own scale"),
@@ -368,7 +395,22 @@ CLAIMS = [
     Claim("too few trials that are not DOUBTFUL", "a doubtful trial", "a doubtful trial of five"),
     Claim("limited by the messages that may be in flight", "a full window", "no full window"),
     Claim("an absolute value, which can't", "an absolute value", "a ratio above 1"),
+    # guarantee.py
+    Claim("{} gone after {} of {}", "lost in 20 cuts", "kept in 20 cuts"),
+    Claim("none of {} at risk lost in {}, so that such a", "kept in 20 cuts", "lost in 20 cuts"),
+    Claim("{} is INVALID: {}", "an INVALID attestation", "kept in 20 cuts"),
+    Claim("no crash of the run lost anything", "crashes without a loss", "crashes with losses of one"),
+    Claim("{}: that none ever is can't be shown", "no loss although claimed", "a loss that was claimed"),
+    Claim("{}: kept as far as these show", "kept in 20 cuts", "kept in 5 cuts"),
+    Claim("{}: neither keeps all", "losses of both", "losses of one"),
+    Claim("{}: alike as far as these show", "losses of neither", "losses of one"),
+    Claim("{}: only the one lost something", "losses of one", "losses of both"),
+    Claim("{} were planned of the one", "unlike numbers of cuts", "one loss of one"),
+    Claim("with a probability of {} chance alone", "one loss of one", "losses of one"),
+    Claim("{}: no {} counts: {}", "cuts that do not count", "kept in 5 cuts"),
+    Claim("too few (below {} counts)", "kept in 5 cuts", "kept in 20 cuts"),
     # model.py
+    Claim("cuts that lost acknowledged messages", "kept in 20 cuts", "a ratio above 1"),
     Claim("batches of {} bytes", "batches", "partitions"),
     Claim("publish latency at the sustainable rate, mean", "maximum-publish-mean", "maximum-publish-p99"),
     Claim("publish latency at the sustainable rate, p99", "maximum-publish-p99", "maximum-publish-mean"),

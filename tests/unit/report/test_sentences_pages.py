@@ -17,6 +17,7 @@ from unittest import mock
 import pytest
 from attestation_samples import attestation
 from compared_runs import BEFORE, blocks_of
+from guarantee_samples import planned
 from history_samples import disclosed, nightly_results, nightly_run
 from page_scenes import (
     CLOCKS,
@@ -915,6 +916,11 @@ def _planned(choice: Choice, blocks: int = 1) -> list[str]:
     return [printed(Group(*published_plan(choice, trials)))]
 
 
+def _planned_cuts() -> list[str]:
+    choice = Choice("streamnative-2020", ("kafka-may-lose-at-power-cut",))
+    return [printed(Group(*published_plan(choice, [planned("kafka")])))]
+
+
 def _together(**changes: Any) -> list[str]:
     """A published report's claims over two runs, of which the second is changed."""
     first = replace(run_named("published")[0], meaning={"memory": "1 GiB"})
@@ -1012,6 +1018,7 @@ SCENES |= {
     "no contradiction": lambda: _ruled_on(_published(contradiction="")),
     "plan of shares": lambda: _planned(_CHOICE),
     "plan of three repeats": lambda: _planned(_CHOICE, 3),
+    "plan of cuts": _planned_cuts,
     "plan of its own rates": lambda: _planned(replace(_CHOICE, scale=PublishedScale.ORIGINAL)),
     "rates in bytes": lambda: _ruled_on(_published(Choice("confluent-2020", ("kafka-twice-pulsar-at-own-levels",)))),
     "the same run twice": _together,
@@ -1073,6 +1080,7 @@ CLAIMS += [
     Claim("the report contradicts itself here", "contradiction", "no contradiction"),
     Claim("Examines {} of: {}", "plan of shares", "no contradiction"),
     Claim("Rates are found here, or shares of what was found", "plan of shares", "plan of its own rates"),
+    Claim("Rates are found here, or shares of what was found", "plan of shares", "plan of cuts"),
     Claim("If all came out as published, {} of {} would be decided", "plan of shares", "no contradiction"),
     Claim("{}; with --repeat {}, {}.", "plan of shares", "plan of three repeats"),
     Claim("{} --scale brief is a first look.", "plan of shares", "plan of its own rates"),

@@ -25,7 +25,7 @@ from tidegauge.config.fields import Fields
 from tidegauge.config.source import Source, raise_problems, read_source, unknown_name, validate
 from tidegauge.errors import UserError, did_you_mean
 from tidegauge.fairness import Case, ComparedSystem, Property
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import AttestResult, TrialSpec
 from tidegauge.plain import grouped
 from tidegauge.published import PublishedScale
 from tidegauge.published.differences import differences_from_report
@@ -219,6 +219,7 @@ def measured_of(run: StoredRun) -> ExaminedRun:
             if (contender := _contender_of_run(run, spec)) is not None
         },
         unequal_allowed=run.terms.allowed,
+        attested=[result for result in run.results if isinstance(result, AttestResult)],
     )
 
 
