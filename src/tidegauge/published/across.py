@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import asdict, replace
 
 from tidegauge.fairness import OWN_SERVER_SETTINGS, ComparedSystem, Property, check_fairness
+from tidegauge.model.attest import AttestOutcome
 from tidegauge.model.events import Note
 from tidegauge.model.finding import Finding
 from tidegauge.model.tilt import Severity, Stage
@@ -62,6 +63,7 @@ def runs_together(runs: Mapping[str, ExaminedRun]) -> ExaminedRun:
     results: list[MeasuredResult] = []
     findings: list[Finding] = []
     attested: list[AttestResult] = []
+    cut_short: dict[str, AttestOutcome] = {}
     failures: dict[str, str] = {}
     run_of: dict[str, str] = {}
     contenders: dict[str, ComparedSystem] = {}
@@ -73,6 +75,7 @@ def runs_together(runs: Mapping[str, ExaminedRun]) -> ExaminedRun:
         run_of |= {trial.trial_id: letter for trial in specs_of_run}
         results += [replace(result, spec=_spec_in_run(result.spec, letter, offset)) for result in run.results]
         attested += [replace(result, spec=_spec_in_run(result.spec, letter, offset)) for result in run.attested]
+        cut_short |= {_name_in_run(letter, name): outcome for name, outcome in run.cut_short.items()}
         findings += [_finding_in_run(finding, letter, offset) for finding in run.findings]
         failures |= {_name_in_run(letter, name): why for name, why in run.failures.items()}
         contenders |= {
@@ -84,7 +87,17 @@ def runs_together(runs: Mapping[str, ExaminedRun]) -> ExaminedRun:
     allowed = all(run.unequal_allowed for run in runs.values())
     as_published = all(run.as_published for run in runs.values())
     return ExaminedRun(
-        specs, results, findings, failures, left_out, run_of, contenders, allowed, as_published, attested
+        specs,
+        results,
+        findings,
+        failures,
+        left_out,
+        run_of,
+        contenders,
+        allowed,
+        as_published,
+        attested=attested,
+        cut_short=cut_short,
     )
 
 

@@ -315,9 +315,13 @@ def _part_of_guarantee(
     if case.run.as_published:
         kept = isinstance(claim, Guarantee) and claim.kept
         observed = [cuts_as_published(cuts, kept) for cuts in observed]
-    answer = (
-        judge_guarantee(observed[0], claim.kept) if isinstance(claim, Guarantee) else judge_same_guarantee(*observed)
-    )
+    if isinstance(claim, Guarantee):
+        answer = judge_guarantee(observed[0], claim.kept)
+    else:
+        answer = judge_same_guarantee(*observed)
+        one, other = (cuts.seen for cuts in observed)
+        if one.values and other.values and (unlike := _why_not_compared(question, one, other, case.run)):
+            answer = ClaimAnswer(ClaimVerdict.NOT_DECIDED, unlike)
     sides = tuple(
         _side_at_place(case, question.figure, place, cuts.seen) for place, cuts in zip(places, observed, strict=True)
     )
@@ -389,13 +393,7 @@ def _answer_to_question(
         unit, scale = case.report.unit_of(question.figure)
         return judge_bound([value / scale for value in above.values.values()], unit, question.limits), None
     across = of_different_runs(above, below, case.run)
-    terms = unequal_terms(above.specs, below.specs, question.varied, case.run) if across else ""
-    other = unlike_rates(above.specs, below.specs, question.varied)
-    if across:
-        other = unlike_settings(above.specs, below.specs, question.varied) or (
-            "" if case.run.unequal_allowed else terms
-        )
-    if other:
+    if other := _why_not_compared(question, above, below, case.run):
         return ClaimAnswer(ClaimVerdict.NOT_DECIDED, other), None
     ratio_by = ratio_across if across else ratio_of
     resolution = max(above.resolution, below.resolution)
@@ -409,11 +407,20 @@ def _answer_to_question(
         answer_with_doubts(answer, ratio, doubts), [limited for side in (above, below) for limited in side.window]
     )
     if across:
+        terms = unequal_terms(above.specs, below.specs, question.varied, case.run)
         answer = answer.with_remark("; ".join(filter(None, (f"UNEQUAL: {terms}" if terms else "", ACROSS))))
     problems = (*above.problems, *below.problems)
     if problems and answer.verdict is ClaimVerdict.NOT_DECIDED:
         answer = answer.with_remark(f"left out: {problems[0]}")
     return answer, ratio
+
+
+def _why_not_compared(question: Question, above: ObservedFigure, below: ObservedFigure, run: ExaminedRun) -> str:
+    """Why the two sides are not compared: what was not the same around them; "" if they are."""
+    if not of_different_runs(above, below, run):
+        return unlike_rates(above.specs, below.specs, question.varied)
+    terms = "" if run.unequal_allowed else unequal_terms(above.specs, below.specs, question.varied, run)
+    return unlike_settings(above.specs, below.specs, question.varied) or terms
 
 
 def _side_at_place(case: _ClaimCase, figure_name: str, place: Operand, seen: ObservedFigure) -> Side:

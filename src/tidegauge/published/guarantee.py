@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 from math import comb
 
 from tidegauge.attestation.judging import CONFIDENCE, CutResult, cut_results, judge_cuts, loss_bound
-from tidegauge.model.attest import AttestVerdict, CycleOutcome, Means, Scenario
-from tidegauge.model.trial import AttestResult, AttestSpec, TrialSpec, Validity
+from tidegauge.model.attest import AttestOutcome, AttestVerdict, CycleOutcome, Means, Scenario
+from tidegauge.model.trial import AttestSpec, TrialSpec, Validity
 from tidegauge.numbers import plural
 from tidegauge.published.incident import Incident
 from tidegauge.published.model import LOSING_CUTS, Place
@@ -105,14 +105,17 @@ def observe_cuts(place: Place, run: ExaminedRun) -> ObservedCuts:
         assert isinstance(spec, AttestSpec)
         observed = replace(observed, planned=observed.planned + _strikes_planned(spec, place.incident))
         result = results.get(spec.trial_id)
-        if result is None:
+        outcome = result.attest if result is not None else run.cut_short.get(spec.trial_id)
+        if outcome is None:
             problems.append(f"{spec.trial_id} {why_no_result(spec.trial_id, run)}")
             continue
-        if result.validity is Validity.INVALID:
+        if result is not None and result.validity is Validity.INVALID:
             problems.append(f"{spec.trial_id} is INVALID: {result.reasons[0]}")
             continue
         lost_before = observed.losing
-        observed, reason = _with_result(observed, result, run)
+        observed, reason = _with_outcome(observed, spec, outcome, run)
+        if result is None:
+            reason = f"{spec.trial_id} ended before its last {observed.strike}"
         losing_by_block[spec.block] = losing_by_block.get(spec.block, 0.0) + observed.losing - lost_before
         reasons += [reason] if reason else []
     specs = tuple(spec for spec in seen.specs if spec.block in losing_by_block)
@@ -137,32 +140,35 @@ def _strikes_planned(spec: AttestSpec, incident: Incident) -> int:
     return sum(cycle.cuts for cycle in spec.attest.cycles if cycle.scenario is incident.scenario)
 
 
-def _with_result(observed: ObservedCuts, result: AttestResult, run: ExaminedRun) -> tuple[ObservedCuts, str]:
-    """What was observed with one more result, and why it says nothing where nothing was lost; "" if it does."""
+def _with_outcome(
+    observed: ObservedCuts, spec: AttestSpec, outcome: AttestOutcome, run: ExaminedRun
+) -> tuple[ObservedCuts, str]:
+    """What was observed with one more outcome, and why it says nothing where nothing was lost; "" if it does."""
     incident = observed.incident
-    cycles = result.attest.cycles_of_scenario(incident.scenario)
-    negative = next(iter(result.attest.cycles_of_scenario(Scenario.NONE)), None)
+    cycles = outcome.cycles_of_scenario(incident.scenario)
+    negative = next(iter(outcome.cycles_of_scenario(Scenario.NONE)), None)
     broken_off = [why for cycle in cycles if not cycle.cuts for why in cycle.unreadable]
-    control = _control_cuts(result, incident, run)
+    control = _control_cuts(spec, outcome, incident, run)
     judgement = judge_cuts(cut_results(cycles), negative, control, broken_off=broken_off)
     reason = ""
     if judgement.verdict is AttestVerdict.INCONCLUSIVE:
         no_crash_lost = incident.means is Means.CRASH and not any(cut.broken for cut in control)
         nothing_shown = "no crash of the run lost anything, so that such crashes would not show a loss"
         reason = nothing_shown if no_crash_lost else f"inconclusive: {judgement.reasons[0]}"
-    with_result = replace(
+    with_outcome = replace(
         observed,
         cuts=observed.cuts + judgement.cuts,
         losing=observed.losing + (judgement.losing_cuts if judgement.verdict is AttestVerdict.REFUTED else 0),
         at_risk=observed.at_risk + judgement.at_risk,
         broken=observed.broken + judgement.broken,
     )
-    return with_result, reason
+    return with_outcome, reason
 
 
-def _control_cuts(result: AttestResult, incident: Incident, run: ExaminedRun) -> Sequence[CutResult]:
+def _control_cuts(
+    spec: AttestSpec, outcome: AttestOutcome, incident: Incident, run: ExaminedRun
+) -> Sequence[CutResult]:
     """Cuts that must have lost something for others that lost nothing to say anything."""
-    spec = result.spec
     if incident.means is Means.CRASH:
         crashes = [other.attest.cycles for other in run.attested if other.spec.attest.means is Means.CRASH]
         struck: list[CycleOutcome] = [cycle for cycles in crashes for cycle in cycles if cycle.cuts]
@@ -174,7 +180,7 @@ def _control_cuts(result: AttestResult, incident: Incident, run: ExaminedRun) ->
         if other.spec.attest.control
         and (other.spec.system, other.spec.block, other.spec.point) == (spec.system, spec.block, spec.point)
     ]
-    control = of_trial[0].attest if of_trial else result.attest
+    control = of_trial[0].attest if of_trial else outcome
     return cut_results(control.cycles_of_scenario(Scenario.ALL))
 
 

@@ -43,5 +43,5 @@ def incidents_of_plan(plan: AttestPlan) -> frozenset[Incident]:
     """What an attestation does to the level that it tries: nothing if it is a control, or less than a power cut."""
     if plan.control or plan.file_system is FileSystem.FUSE:
         return frozenset()
-    made = {(plan.means, cycle.scenario) for cycle in plan.cycles}
-    return frozenset(incident for incident, strike in _STRIKES.items() if strike in made)
+    strikes = {(plan.means, cycle.scenario) for cycle in plan.cycles}
+    return frozenset(incident for incident, strike in _STRIKES.items() if strike in strikes)

@@ -10,6 +10,7 @@ from tidegauge.config.source import keys_of
 from tidegauge.config.workload import WorkloadFields
 from tidegauge.experiments.chasing import reads_words
 from tidegauge.fairness import ComparedSystem
+from tidegauge.model.attest import AttestOutcome
 from tidegauge.model.events import Note
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import (
@@ -49,6 +50,7 @@ class ExaminedRun:
         unequal_allowed: whether the user allowed systems on unequal terms (in each run).
         as_published: whether nothing was measured, and each trial counts as one that has just what was published.
         attested: what attestations found, their controls among them.
+        cut_short: what those found that ended before their last cut, by trial.
     """
 
     specs: Sequence[TrialSpec]
@@ -61,6 +63,7 @@ class ExaminedRun:
     unequal_allowed: bool = False
     as_published: bool = False
     attested: Sequence[AttestResult] = ()
+    cut_short: Mapping[str, AttestOutcome] = field(default_factory=dict)
 
 
 Setting = tuple[str, str]

@@ -126,9 +126,40 @@ def test_a_claim_at_several_incidents_holds_if_it_holds_at_each() -> None:
     assert outcome.reason.index("crash of all nodes: ") < outcome.reason.index("neither keeps all")
 
 
+@pytest.mark.parametrize(
+    ("version", "verdict", "expected"),
+    [("kafka@1", CONTRADICTED, "only the one lost something"), ("kafka@2", NOT_DECIDED, "the version of kafka")],
+)
+def test_places_of_different_runs_are_compared_on_the_same_terms(
+    version: str, verdict: ClaimVerdict, expected: str
+) -> None:
+    """Kafka at another level stands for the other place, since a system must have its version in both."""
+    claim = same("power-cut-of-one").model_copy(update={"common": Place(), "b": Operand(system="kafka", level=4)})
+    claim = claim.model_copy(update={"a": Operand(system="kafka", level=2)})
+    runs = [
+        run_with(struck(planned("kafka", "power-cut-of-one"))),
+        run_with(struck(replace(planned("kafka", "power-cut-of-one", level=4), system=version), 20)),
+    ]
+    outcome = judged(claim, runs_together(dict(zip("AB", runs, strict=True))))
+    assert outcome.verdict is verdict
+    assert expected in outcome.reason
+    assert [side.runs for side in outcome.parts[0].sides] == [("A",), ("B",)]
+
+
 def without_result(why: str = "") -> ExaminedRun:
     trial = planned("kafka", level=1)
     return ExaminedRun((trial,), (), failures={trial.trial_id: why})
+
+
+@pytest.mark.parametrize(("losing", "verdict"), [(3, CONFIRMED), (0, NOT_DECIDED)])
+def test_an_attestation_that_was_ended_early_shows_its_losses_only(losing: int, verdict: ClaimVerdict) -> None:
+    begun = struck(planned("kafka", cuts=7), losing)
+    run = ExaminedRun((planned("kafka"),), (), cut_short={begun.spec.trial_id: begun.attest})
+    whole = runs_together({"A": run})
+    for examined in (run, whole):
+        outcome = judged(guarantee(False), examined)
+        assert outcome.verdict is verdict
+        assert ("gone after 3 of 7 cuts" if losing else "ended before its last cut") in outcome.reason
 
 
 CONTROL = planned("kafka", "power-cut-of-all", 1, level=2, control=True)

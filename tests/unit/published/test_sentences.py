@@ -199,6 +199,12 @@ def invalid_cuts() -> ExaminedRun:
     )
 
 
+def cut_short() -> ExaminedRun:
+    run = kept_by_kafka()
+    first, control = run.attested
+    return replace(run, attested=[control], cut_short={first.spec.trial_id: first.attest})
+
+
 def seen(low: float, high: float, margin: float | None = None, size: Limits | None = None) -> Scene:
     return lambda _: judge_ratio(ratio(low, high, margin), ABOVE, size)
 
@@ -233,6 +239,7 @@ GUARANTEES: dict[str, Scene] = {
     "no loss although claimed": judging(guarantee(False, level=1), kept_by_kafka()),
     "cuts that do not count": judging(guarantee(True, level=1), kept_by_kafka(unreadable=("node 2 did not serve",))),
     "an INVALID attestation": judging(guarantee(True, level=1), invalid_cuts()),
+    "an attestation cut short": judging(guarantee(True, level=1), cut_short()),
     "crashes without a loss": judging(same("crash-of-all"), both_struck(0, 0, "crash-of-all")),
     "crashes with losses of one": judging(same("crash-of-all"), both_struck(0, 20, "crash-of-all")),
     "losses of both": judging(same(), both_struck(20, 20)),
@@ -399,6 +406,7 @@ CLAIMS = [
     Claim("{} gone after {} of {}", "lost in 20 cuts", "kept in 20 cuts"),
     Claim("none of {} at risk lost in {}, so that such a", "kept in 20 cuts", "lost in 20 cuts"),
     Claim("{} is INVALID: {}", "an INVALID attestation", "kept in 20 cuts"),
+    Claim("{} ended before its last {}", "an attestation cut short", "kept in 20 cuts"),
     Claim("no crash of the run lost anything", "crashes without a loss", "crashes with losses of one"),
     Claim("{}: that none ever is can't be shown", "no loss although claimed", "a loss that was claimed"),
     Claim("{}: kept as far as these show", "kept in 20 cuts", "kept in 5 cuts"),

@@ -220,6 +220,9 @@ def measured_of(run: StoredRun) -> ExaminedRun:
         },
         unequal_allowed=run.terms.allowed,
         attested=[result for result in run.results if isinstance(result, AttestResult)],
+        cut_short={
+            trial.trial_id: trial.cycles for trial in run.trials if trial.result is None and trial.cycles is not None
+        },
     )
 
 
