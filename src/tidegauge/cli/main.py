@@ -546,6 +546,7 @@ def omb(
     in_flight: InFlight = None,
     worker_heap: WorkerHeap = None,
     workers: Workers = None,
+    fleet: Fleet = None,
     repeat: Repeat = None,
     threshold: Thresholds = None,
     name: RunName = None,
@@ -570,7 +571,7 @@ def omb(
         workloads, driver or [], managed, time_scale, runs_dir, output_directory, dry_run,
         worker_heap, level, form, heap, direct_memory, in_flight, workers or 1,
         repeat or 1, threshold or (), WantedFiles(junit, markdown), live, prometheus, labels_of(name, tag),
-        prometheus_push,
+        prometheus_push, fleet,
     )  # fmt: skip
     return run_omb(request, Output(as_json))
 

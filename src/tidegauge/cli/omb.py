@@ -48,7 +48,7 @@ class OmbRequest:
 
     `worker_heap` is of the load generator, such as "1GiB"; None = what each workload needs. `heap` and `direct_memory`
     are of each node of servers started here, `level` and `form` their durability level; `in_flight` of each producer.
-    `workers` is how many load generators carry out each workload together, all on this host.
+    `workers` is how many load generators carry out each workload together, all on this host; `fleet` a file of hosts.
     The others from `repeat` on are as of a campaign's run, for each workload on each driver.
     """
 
@@ -73,6 +73,7 @@ class OmbRequest:
     prometheus: int | None = None
     labels: RunLabels = NO_LABELS
     prometheus_push: str | None = None
+    fleet: Path | None = None
 
 
 def run_omb(request: OmbRequest, out: Output) -> int:
@@ -146,6 +147,7 @@ def _chosen_options(request: OmbRequest) -> Chosen:
         workers=request.workers,
         repeat=request.repeat,
         thresholds=tuple(request.thresholds),
+        fleet=str(request.fleet.absolute()) if request.fleet else "",
     )
 
 

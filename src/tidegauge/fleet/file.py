@@ -47,6 +47,11 @@ class FleetFile:
         return self.hosts_of_role.get(LOAD_ROLE, 0)
 
     @property
+    def load_generators(self) -> int:
+        """Load generators on all of them; 0 = none, but here."""
+        return self.load_hosts * self.workers_per_host
+
+    @property
     def has_keeper(self) -> bool:
         """Whether what belongs to no node, such as a ZooKeeper, has a host of its own."""
         return KEEPER_ROLE in self.hosts_of_role

@@ -16,6 +16,7 @@ from tidegauge.config.source import Source, raise_problems
 from tidegauge.durability import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import UserError, did_you_mean
 from tidegauge.experiments.procedure import experiments
+from tidegauge.fleet.file import FleetFile, read_fleet_file
 from tidegauge.model.workload import IN_FLIGHT_BYTES_MOST, Keys, SubscriptionType, Workload
 from tidegauge.numbers import plural
 from tidegauge.omb.files import (
@@ -73,6 +74,7 @@ class Chosen:
         in_flight: messages of each producer without an acknowledgement; 0 = as many as of any OMB file.
         worker_heap_mb: of the load generator, MiB; 0 = what each workload needs.
         workers: load generators that carry out a workload together.
+        fleet: a fleet file, on whose hosts servers are started, and load generators if it has any; "" = none.
         repeat: how often each workload is run on each driver.
         thresholds: what the figures must meet, as they were written.
     """
@@ -86,6 +88,7 @@ class Chosen:
     workers: int = 1
     repeat: int = 1
     thresholds: tuple[str, ...] = ()
+    fleet: str = ""
 
 
 def translate_all(
@@ -218,6 +221,12 @@ def _make_translation(
     )
     system = _with_chosen_memory(system, chosen, terms.nodes)
     experiment, experiment_notes = _choose_experiment(read, time_scale)
+    fleet = read_fleet_file(Path(chosen.fleet)) if chosen.fleet else FleetFile()
+    if fleet.load_hosts and chosen.workers not in (1, fleet.load_generators):
+        raise UserError(
+            f"--workers {chosen.workers}: the fleet's hosts have {fleet.load_generators} load generators.",
+            "Leave out --workers.",
+        )
     campaign = Campaign(
         name=_campaign_slug(f"omb-{read.label}-{driver.name}"),
         description=f"OMB workload {read.name} on driver {driver.name}",
@@ -230,13 +239,17 @@ def _make_translation(
         seed=1,
         data_directory="",
         source_path=read.source.path,
-        worker=WorkerChoice(chosen.worker_heap_mb, count=chosen.workers),
+        worker=WorkerChoice(
+            chosen.worker_heap_mb, count=fleet.load_generators or chosen.workers, hosts=fleet.load_hosts
+        ),
+        fleet=chosen.fleet,
+        fleet_file=fleet,
     )
     all_notes = [
         *experiment_notes,
         *workload_notes(read),
         *terms.notes,
-        *([_servers_note(driver)] if managed else []),
+        *([_servers_note(driver, "on the fleet's hosts" if chosen.fleet else "here")] if managed else []),
         *([] if chosen.level else [_durability_note(driver)]),
         f"Each producer has at most {workload.in_flight_messages():,} messages in flight; OMB has no such bound.",
         _MEANING_OF_PUBLISHING,
@@ -363,9 +376,9 @@ def _durability_note(driver: ReadDriver) -> str:
     )
 
 
-def _servers_note(driver: ReadDriver) -> str:
+def _servers_note(driver: ReadDriver, where: str) -> str:
     return (
-        f"--managed: {driver.system.title} is started here on {plural(driver.terms.nodes, 'node')}, and nothing is "
+        f"--managed: {driver.system.title} is started {where} on {plural(driver.terms.nodes, 'node')}, and nothing is "
         "sent to the file's addresses."
     )
 

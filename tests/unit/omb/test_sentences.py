@@ -76,6 +76,23 @@ def said_of(
     return scene
 
 
+def on_fleet(stage: Stage) -> Any:
+    """The notes of a run whose servers are on hosts of a fleet."""
+    (stage.path / "d.yaml").write_text(DRIVER)
+    (stage.path / "fleet.yaml").write_text("launcher: ray\nroles: {s: {label: {role: server}, count: 3}}\n")
+    chosen = Chosen(fleet=str(stage.path / "fleet.yaml"))
+    (one,) = translate_all([write(stage.path)], [stage.path / "d.yaml"], True, 1.0, chosen)
+    return one.notes
+
+
+def no_file(stage: Stage) -> Any:
+    """What is said of a driver file that is not there."""
+    try:
+        return translate_all([write(stage.path)], [stage.path / "none.yaml"], False, 1.0)
+    except UserError as error:
+        return [str(error), error.hint]
+
+
 def kafka(changes: Mapping[str, str] | None = None, *, copies: int = 1, **more: Any) -> Scene:
     """Of a driver file with these lines in its blocks."""
     text = DRIVER.replace("replicationFactor: 1", f"replicationFactor: {copies}").replace("producerConfig: |\n", "")
@@ -109,6 +126,8 @@ SCENES: dict[str, Scene] = {
     "files": said_of(),
     "files, to be managed": said_of(managed=True),
     "files, at a level": said_of(managed=True, level=3),
+    "files, on a fleet": on_fleet,
+    "no driver file": no_file,
     # Of workloads.
     "no topic": said_of(topics=0),
     "too many topics": said_of(topics=10_000_001),
@@ -237,7 +256,9 @@ CLAIMS = [
     Claim("Durability: OMB asks for none; the settings", "files, to be managed", "files, at a level"),
     Claim("Durability: OMB asks for none; the settings", "files, to be managed", "diskless"),
     Claim("Durability: OMB asks for none, and the settings", "diskless", "tiered"),
-    Claim("--managed: {} is started here on {}", "files, to be managed", "files"),
+    Claim("--managed: {} is started {} on {}", "files, to be managed", "files"),
+    Claim("on the fleet's hosts", "files, on a fleet", "files, to be managed"),
+    Claim("docs/omb.md names some of OMB's", "no driver file", "files"),
     # systems/kafka/omb.py
     Claim("{}={} of {} copies is no majority", "two of five in sync", "two of three in sync"),
     Claim("{}={} of {} copies: one node that is lost", "three of three in sync", "two of three in sync"),

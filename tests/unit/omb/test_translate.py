@@ -56,6 +56,24 @@ def translated(tmp_path: Path, time_scale: float = 1.0, managed: bool = False, *
     return one
 
 
+FLEET = "launcher: ray\nroles: {s: {label: {role: server}, count: 3}, l: {label: {role: load}, count: 4}}\n"
+
+
+def test_servers_and_load_generators_may_be_on_the_hosts_of_a_fleet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "fleet.yaml").write_text(FLEET)
+    files = ["omb", str(tmp_path / "w.yaml"), "--driver", str(tmp_path / "d.yaml"), "--managed"]
+    more = ["--fleet", str(tmp_path / "fleet.yaml"), "--dry-run"]
+    assert run_command([*files, *more]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "is started on the fleet's hosts on" in shown and "4 load generators on 4 hosts of role load" in shown
+    assert run_command([*files, "--dry-run"]) == 0
+    assert "is started here on" in " ".join(capsys.readouterr().out.split())
+    assert run_command([*files, *more, "--workers", "3"]) == 2
+    assert "--workers 3: the fleet's hosts have 4 load generators." in capsys.readouterr().err
+
+
 def test_of_a_diskless_topic_no_note_says_or_expects_a_level(tmp_path: Path) -> None:
     settings = "topicConfig: |\n  diskless.enable=true\n  min.insync.replicas=2\n  flush.messages=9\n"
     (tmp_path / "d.yaml").write_text(DRIVER.replace("Factor: 1\n", f"Factor: 5\n{settings}"))

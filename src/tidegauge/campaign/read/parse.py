@@ -607,7 +607,7 @@ def _parse_worker(fields: _WorkerFields, source: Source, fleet: FleetFile) -> Wo
     count, hosts = fields.count, 0
     if fleet.load_hosts:
         hosts = fleet.load_hosts
-        workers_of_hosts = hosts * fleet.workers_per_host
+        workers_of_hosts = fleet.load_generators
         if count not in (1, workers_of_hosts):
             source.complain(
                 ("worker", "count"),
