@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -209,6 +211,71 @@ def test_on_a_phone_names_of_systems_stay_whole_and_every_list_says_that_it_is_w
     page.goto((runs / "index.html").as_uri())
     page.wait_for_function("document.querySelectorAll('.scroll.wide').length > 0")
     assert page.locator(".scroll:not(.wide)").count() == 0
+
+
+NUMBERS_IN_PART = """(left) => [...document.querySelectorAll(".scroll.wide:has(.kept)")].flatMap((place) => {
+  const { right } = place.getBoundingClientRect();
+  return [...place.querySelectorAll("tbody tr")].flatMap((row) => {
+    const edge = row.querySelector(".kept").getBoundingClientRect().right;
+    return [...row.querySelectorAll("td.number")].filter((cell) => {
+      const range = document.createRange();
+      range.selectNodeContents(cell);
+      const box = range.getBoundingClientRect();
+      const cut = [edge, right].some((at) => box.left < at - 1 && box.right > at + 1);
+      return cut && getComputedStyle(cell).visibility !== "hidden";
+    }).map((cell) => cell.textContent);
+  });
+})"""
+SCROLL_ALL = """async (left) => {
+  for (const place of document.querySelectorAll(".scroll.wide")) place.scrollLeft = left;
+  for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+}"""
+
+
+def test_of_a_table_that_scrolls_no_number_is_shown_in_part(seen: Seen, report: Path) -> None:
+    """Of 20,000 under the column that is kept in view 000 would be left, which is another number."""
+    page = opened_all(seen, report)
+    page.set_viewport_size(PHONE)
+    page.wait_for_function("document.querySelectorAll('.scroll.wide:has(.kept)').length > 2")
+
+    def numbers_in_part() -> list[str]:
+        numbers: list[str] = []
+        for left in (0, 40, 75, 110, 170):
+            page.evaluate(SCROLL_ALL, left)
+            numbers += page.evaluate(NUMBERS_IN_PART)
+        return numbers
+
+    assert numbers_in_part() == []
+    page.add_style_tag(content="td.cut { visibility: visible !important; }")
+    assert numbers_in_part(), "it can fail"
+    assert seen.complaints == []
+
+
+@pytest.mark.skipif(not shutil.which("pdftotext"), reason="no pdftotext here (Debian: apt-get install poppler-utils)")
+def test_on_paper_no_heading_stands_alone_at_the_foot_of_a_page(seen: Seen, report: Path, tmp_path: Path) -> None:
+    page = seen.opened(report.as_uri())
+    page.evaluate("""() => {
+      const part = document.querySelector("#fairness");
+      for (const other of [...document.querySelector("main").children]) if (other !== part) other.remove();
+      for (const one of [...part.children].slice(1)) one.remove();
+      part.insertAdjacentHTML("beforeend", "<p>Nothing was found.</p>");
+      part.insertAdjacentHTML("beforebegin", "<div id=above></div>");
+    }""")
+
+    def heights_with_a_heading_alone() -> list[int]:
+        alone = []
+        for height in range(940, 1030, 10):
+            page.evaluate("height => { document.querySelector('#above').style.height = `${height}px`; }", height)
+            page.pdf(path=str(tmp_path / "page.pdf"), format="A4")
+            text = subprocess.run(["pdftotext", tmp_path / "page.pdf", "-"], check=True, capture_output=True, text=True)
+            first, *others = text.stdout.split("\f")
+            if "Fairness" in first and "Nothing was found." in " ".join(others):
+                alone.append(height)
+        return alone
+
+    assert heights_with_a_heading_alone() == []
+    page.add_style_tag(content="@media print { .fold > summary::after { display: none !important; } }")
+    assert heights_with_a_heading_alone(), "it can fail"
 
 
 def test_on_paper_no_heading_stands_over_nothing(seen: Seen, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ class SystemSettings:
 def trial_rows(run: StoredRun) -> DataTable:
     """Every trial with what became of it, the discarded ones too."""
     shown = (figure.head for figure in figures_shown(Shown.TRIALS))
-    heads = ("trial", "system", "load", *shown, "warm-up", "cores: client, server", "validity", "why")
+    heads = ("trial", "validity", "system", "load", *shown, "warm-up", "cores: client, server", "why")
     rows = tuple(_trial_row(trial) for trial in run.trials)
     if len(run.sessions) < 2:
         return DataTable(heads, rows)
@@ -64,16 +64,16 @@ def _trial_row(trial: StoredTrial) -> tuple[str, ...]:
     system = trial.spec.system if trial.spec else ""
     shown = figures_shown(Shown.TRIALS)
     if result is None:
-        return (trial.trial_id, system, "", *[""] * len(shown), "", "", f"no result: {trial.status}", trial.why)
+        return (trial.trial_id, f"no result: {trial.status}", system, "", *[""] * len(shown), "", "", trial.why)
     used = (FIGURES[name] for name in ("worker_cpu_cores", "server_cpu_cores"))
     return (
         trial.trial_id,
+        result.validity.shown,
         system,
         brief_load(result),
         *(_figure_cell(figure, result) for figure in shown),
         _warm_up_words(result) if isinstance(result, LoadResult) else "",
         ", ".join(_figure_cell(figure, result) for figure in used),
-        result.validity.shown,
         _reasons_cell(result),
     )
 

@@ -84,7 +84,7 @@ def _published_trials(experiment: str, run: StoredRun) -> list[ComparedTrials]:
 
 
 def _table_of_rows(rows: Sequence[_Row], names: SystemNames) -> FigureTable:
-    """Rate, times and validity of each row; of repeated trials the geometric means."""
+    """Validity, rate and times of each row; of repeated trials the geometric means."""
 
     def figure_column(head: str, name: str) -> Column:
         figure = FIGURES[name]
@@ -94,10 +94,10 @@ def _table_of_rows(rows: Sequence[_Row], names: SystemNames) -> FigureTable:
 
     validity = Column("validity", tuple(validity_of_all(row.trials) for row in rows), words=True)
     groups = (
+        ColumnGroup("", (validity,)),
         ColumnGroup("", (figure_column("msg/s", "msgs_per_s"),)),
         ColumnGroup("response, ms", (figure_column("p50", "response_ms_p50"), figure_column("p99", "response_ms_p99"))),
         ColumnGroup("end-to-end, ms", (figure_column("p99", "end_to_end_ms_p99"),)),
-        ColumnGroup("", (validity,)),
     )
     several = len({row.experiment for row in rows}) > 1
     points = [{**({EXPERIMENT: row.experiment} if several else {}), **row.point} for row in rows]
