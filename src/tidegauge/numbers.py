@@ -155,6 +155,26 @@ def percent(share: float) -> str:
     return f"{value:.2g}%" if value < 9.5 else f"{value:,.0f}%"
 
 
+CHANGE_MIN = 1e-3
+"""Changes are written down to this: smaller ones change nothing that anybody would do."""
+
+
+def change_between(low: float, high: float) -> str:
+    """How far a figure may lie below and above, given as shares of it: "-3% to +12%", "-0.2% to +0.4%", "0% to +2%".
+
+    "under 0.1% either way" where both ends are nearer than that.
+    """
+    if max(abs(low), abs(high)) < CHANGE_MIN / 2:
+        return f"under {percent(CHANGE_MIN)} either way"
+    return f"{_end_of_change(low)} to {_end_of_change(high)}"
+
+
+def _end_of_change(share: float) -> str:
+    if abs(share) < CHANGE_MIN / 2:
+        return "0%"
+    return f"{share:+.1%}" if abs(share) < 0.0095 else f"{share:+.0%}"
+
+
 def factor(value: float) -> str:
     """A ratio: 0.0012, 0.41, 12.3, 1,234."""
     return f"{value:.2g}" if 0 < value < 0.095 else short(value)

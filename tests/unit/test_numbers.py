@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidegauge.numbers import (
+    change_between,
     count,
     duration,
     gib,
@@ -38,6 +39,22 @@ from tidegauge.numbers import (
 )
 def test_times_have_three_digits(value: float | None, text: str) -> None:
     assert ms(value) == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (-0.034, 0.121, "-3% to +12%"),
+        (-0.0023, 0.0141, "-0.2% to +1%"),
+        (-0.0005, 0.0005, "-0.1% to +0.1%"),
+        (0.0, 0.0302, "0% to +3%"),
+        (-0.00049, 0.02, "0% to +2%"),
+        (-0.00049, 0.0004, "under 0.1% either way"),
+        (0.0, 0.0, "under 0.1% either way"),
+    ],
+)
+def test_no_change_is_rounded_to_nothing(low: float, high: float, text: str) -> None:
+    assert change_between(low, high) == text
 
 
 def test_durations() -> None:

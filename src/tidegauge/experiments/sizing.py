@@ -17,7 +17,7 @@ from tidegauge.config.fields import AbsoluteRate, Duration, MeasureTime, duratio
 from tidegauge.errors import TidegaugeError
 from tidegauge.experiments.max_throughput import LimitFields
 from tidegauge.experiments.procedure import Experiment, Lab, ServersChoice, ShortTrialOptions, ending_words
-from tidegauge.model.finding import Cell, Finding
+from tidegauge.model.finding import COUNTED, Cell, Finding
 from tidegauge.model.trial import (
     CONFIRMATION,
     LoadResult,
@@ -50,6 +50,12 @@ class Sized(StrEnum):
     def singular(self) -> str:
         """One of them."""
         return self.value.removesuffix("s").replace("-", " ")
+
+    def number_in(self, spec: LoadSpec) -> int:
+        """How many a trial has."""
+        load = spec.workload
+        numbers = {Sized.PARTITIONS: load.partitions, Sized.PRODUCERS: load.producers, Sized.CONSUMERS: load.consumers}
+        return numbers.get(self, spec.generators)
 
     def with_number(self, spec: LoadSpec, number: int) -> LoadSpec:
         """The trial with so many of each topic, of consumers of each subscription, of load generators in all."""
@@ -167,7 +173,7 @@ def _size_finding(
             _row_of_number(options, number, verdict, outcome) for number, verdict in sorted(search.tried.items())
         ),
         details={
-            "of": options.of.value,
+            COUNTED: options.of.value,
             "rate_msgs_per_s": options.rate,
             "limits": [str(limit) for limit in options.limits()],
             "smallest": outcome.smallest,

@@ -73,6 +73,8 @@ class CurvePoint:
 
 Part = TypeVar("Part", GoalFound, CurvePoint)
 _GOALS, _POINTS, _TRIAL = "goals", "points", "trial_id"
+COUNTED = "of"
+"""The key of what a search for the smallest number counts."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,11 @@ class Finding:
     def published_trial_id(self) -> str | None:
         """The trial whose figures it publishes: that of late readers, or the confirmation of a search's first goal."""
         return self.goals[0].confirmation_trial_id if self.goals else self.details.get(_TRIAL)
+
+    @property
+    def counted(self) -> str:
+        """What a search for the smallest number counts: "partitions"; "" of what is no such search."""
+        return str(self.details.get(COUNTED, ""))
 
     def with_goals(self, goals: Sequence[GoalFound]) -> Finding:
         """This search with other answers."""

@@ -14,7 +14,7 @@ from rich.console import RenderableType
 from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.comparison.order import compared_trials_of
 from tidegauge.model.trial import Latency, MeasuredResult, TrialResult
-from tidegauge.numbers import count, ms
+from tidegauge.numbers import change_between, count, ms
 from tidegauge.plain import grouped
 from tidegauge.report.compare import experiment_at_point
 from tidegauge.report.layout import headed_bullets, with_blank_lines
@@ -138,4 +138,4 @@ def within_words(spread: Within) -> str:
     interval = spread.interval
     down, up = interval.low / interval.estimate - 1, interval.high / interval.estimate - 1
     blocks = f"from {interval.blocks} stretches of consecutive seconds"
-    return f"{spread.experiment}, {spread.system}: {spread.figure} {down:+.0%} to {up:+.0%}, {blocks}"
+    return f"{spread.experiment}, {spread.system}: {spread.figure} {change_between(down, up)}, {blocks}"

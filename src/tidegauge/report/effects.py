@@ -10,7 +10,7 @@ from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.comparison.order import Point
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import Validity
-from tidegauge.numbers import MISSING, join_with_and, plural, rounded
+from tidegauge.numbers import MISSING, factor, join_with_and, plural, rounded
 from tidegauge.plain import grouped
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
 from tidegauge.report.tables import axis_name
@@ -164,7 +164,7 @@ def planned_design_words(points: Sequence[Point]) -> str:
 
 
 def _ratio_words(ratio: float | None) -> str:
-    return MISSING if ratio is None else f"{rounded(ratio)}x"
+    return MISSING if ratio is None else f"{factor(ratio)}x"
 
 
 def _interval_words(effect: Effect) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.model.faults import FaultResult
 from tidegauge.model.finding import Cell, Finding
-from tidegauge.model.trial import LoadResult, TrialSpec, Validity, point_words
+from tidegauge.model.trial import LoadResult, TrialResult, TrialSpec, Validity, point_words
 from tidegauge.numbers import MISSING, count, ms, short
 from tidegauge.plain import grouped
 from tidegauge.report.effects import effects_of_findings, effects_parts
@@ -120,9 +120,11 @@ def _seconds_text(value: float | None) -> str:
     return MISSING if value is None else f"{value:,.1f}"
 
 
-def finding_parts(findings: Mapping[str, Sequence[Finding]], names: SystemNames) -> Iterable[RenderableType]:
-    """One part for each experiment that has findings: its answers, those that stay open in colour, and the table."""
-    return with_blank_lines(*(_experiment_parts(of_experiment, names) for of_experiment in findings.values()))
+def finding_parts(
+    findings: Mapping[str, Sequence[Finding]], names: SystemNames, results: Sequence[TrialResult]
+) -> Iterable[RenderableType]:
+    """One part for each experiment that has findings: its answers, those that are not sure in colour, and the table."""
+    return with_blank_lines(*(_experiment_parts(of_experiment, names, results) for of_experiment in findings.values()))
 
 
 def by_experiment(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
@@ -130,9 +132,11 @@ def by_experiment(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
     return grouped((finding.experiment, finding) for finding in findings)
 
 
-def _experiment_parts(findings: Sequence[Finding], names: SystemNames) -> Iterable[RenderableType]:
+def _experiment_parts(
+    findings: Sequence[Finding], names: SystemNames, results: Sequence[TrialResult]
+) -> Iterable[RenderableType]:
     yield heading(f"{findings[0].experiment}: what was found")
-    yield from (remark.bullet() for remark in finding_remarks(findings, names))
+    yield from (remark.bullet() for remark in finding_remarks(findings, names, results))
     if any(finding.rows for finding in findings):
         yield finding_table(findings, names)
     tables, notes = effects_parts(effects_of_findings(findings))
@@ -140,15 +144,28 @@ def _experiment_parts(findings: Sequence[Finding], names: SystemNames) -> Iterab
     yield from (Paragraph(note, "dim") for note in notes)
 
 
-def finding_remarks(findings: Sequence[Finding], names: SystemNames) -> list[Remark]:
-    """All sentences of one experiment's findings; those of a finding that stays open are doubtful."""
+def finding_remarks(findings: Sequence[Finding], names: SystemNames, results: Sequence[TrialResult]) -> list[Remark]:
+    """All sentences of one experiment's findings; doubtful where they stay open, or rest on a trial that is not valid.
+
+    Args:
+        results: of the same run.
+    """
+    not_valid = {result.spec.trial_id for result in results if result.validity is not Validity.VALID}
     return [
-        Remark(
-            f"{_label_with_point(finding, findings, names)}: {sentence}", None if finding.decided else Validity.DOUBTFUL
-        )
+        Remark(f"{_label_with_point(finding, findings, names)}: {sentence}", Validity.DOUBTFUL if doubtful else None)
         for finding in findings
-        for sentence in finding.summary
+        for sentence, doubtful in zip(finding.summary, _doubts_of_sentences(finding, not_valid), strict=True)
     ]
+
+
+def _doubts_of_sentences(finding: Finding, not_valid: Collection[str]) -> list[bool]:
+    """Whether each sentence is doubtful: that on a goal of a search by this goal alone."""
+    if len(finding.goals) == len(finding.summary):
+        is_open = [not (finding.decided or goal.decided) for goal in finding.goals]
+        return [
+            open_ or goal.confirmation_trial_id in not_valid for open_, goal in zip(is_open, finding.goals, strict=True)
+        ]
+    return [not finding.decided or finding.published_trial_id in not_valid] * len(finding.summary)
 
 
 def _label_with_point(finding: Finding, findings: Sequence[Finding], names: SystemNames) -> str:

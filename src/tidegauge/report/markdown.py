@@ -64,7 +64,8 @@ def run_markdown(run: StoredRun) -> str:
     for compared in facts.compared_trials:
         lines += _compared_lines(compared)
     for experiment, findings in facts.findings.items():
-        lines += bullet_lines(f"{experiment}, {remark.text}" for remark in finding_remarks(findings, facts.names))
+        remarks_of_findings = finding_remarks(findings, facts.names, run.results)
+        lines += bullet_lines(f"{experiment}, {remark.text}" for remark in remarks_of_findings)
     lines += ["### Compared", "", *bullet_lines(facts.compared)] if facts.compared else []
     lines += _sweep_lines(facts)
     lines += _usage_lines(run)

@@ -59,7 +59,7 @@ def run_report(run: StoredRun) -> RenderableType:
             [Paragraph(WORDS, "dim")] if facts.tables else [],
             *map(_experiment_parts, facts.tables),
             distributions.parts(run, facts.within),
-            finding_parts(facts.findings, facts.names),
+            finding_parts(facts.findings, facts.names, facts.run.results),
             _comparison_parts(facts),
             contests.parts(facts),
             usage.parts(run),

@@ -19,7 +19,7 @@ from tidegauge.durability import levels_found
 from tidegauge.model.finding import Finding
 from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import MeasuredResult, Validity, point_words
-from tidegauge.numbers import as_sentence, join_with_and, ms, of_all, plural, short
+from tidegauge.numbers import as_sentence, change_between, count, join_with_and, ms, of_all, plural, short
 from tidegauge.plain import grouped
 from tidegauge.report import compare, contests, fairness, levels
 from tidegauge.report.compare import Estimate, estimate, estimate_of
@@ -156,8 +156,9 @@ class _Question:
 
 
 def about(value: float) -> str:
-    """A rate or count with three significant digits: 146,812 as 147,000."""
-    return short(_three_digits(value))
+    """A rate or count with three significant digits: 146,812 as 147,000, and 4 as it is."""
+    rounded = _three_digits(value)
+    return count(rounded) if rounded == int(rounded) else short(rounded)
 
 
 def _three_digits(value: float) -> float:
@@ -292,8 +293,11 @@ def _at_all_points(at_points: Mapping[str, Sequence[Finding]], compared: Sequenc
 
 
 def _figure_of(findings: Sequence[Finding]) -> FindingFigure | None:
-    """The figure by which they are compared; None where they have none."""
-    return next((figure for figure in figures_found(Shown.WITHIN) if any(map(figure.value_in, findings))), None)
+    """The figure by which they are compared, with what it counts in its title; None where they have none."""
+    shown = (figure for figure in figures_found(Shown.WITHIN) if any(map(figure.value_in, findings)))
+    figure = next(shown, None)
+    counted = findings[0].counted
+    return replace(figure, title=f"{figure.title} of {counted}") if figure is not None and counted else figure
 
 
 def _at_one_point(findings: Sequence[Finding], ratios: Sequence[Ratio], facts: RunFacts) -> str:
@@ -308,7 +312,12 @@ def _at_one_point(findings: Sequence[Finding], ratios: Sequence[Ratio], facts: R
     values = grouped((finding.system, value) for finding in findings if (value := figure.value_in(finding)))
     findings_by_system = Counter(finding.system for finding in findings)
     middles = {system: estimate(values[system]) for system in sorted(values)}
-    sides = tuple(_Side(system, middle, findings_by_system[system]) for system, middle in middles.items() if middle)
+    doubtful = {finding.system for finding in findings if within.rest_on_doubt([finding], facts.run.results)}
+    sides = tuple(
+        _Side(system, middle, findings_by_system[system], (("DOUBTFUL", ""),) if system in doubtful else ())
+        for system, middle in middles.items()
+        if middle
+    )
     at = point_words(findings[0].point)
     question = _Question(f"{figure.title}: ", "", figure.title, figure.unit, figure.higher_is_better, sides, at)
     ratios = [ratio for ratio in ratios if ratio.name == figure.name]
@@ -353,7 +362,7 @@ def _question_sentence(
 def _figure_words(side: _Side, question: _Question, facts: RunFacts, *, first: bool) -> str:
     """ "Pulsar took 147,000 msg/s" or "25.4 ms for Pulsar", and for the others "Kafka 66,200" or "146 for Kafka"."""
     name, value = facts.names.name_of(side.system, question.at), question.form(side.known.value)
-    value += f" {question.unit}" if first else ""
+    value += f" {question.unit}" if first and question.unit else ""
     marks = f" ({', '.join(': '.join(filter(None, mark)) for mark in side.marks)})" if side.marks else ""
     if not question.verb:
         return f"{value} for {name}{marks}"
@@ -391,7 +400,7 @@ def _least_sure(within: Sequence[Within], facts: RunFacts) -> str:
     low, high = (end / worst.interval.estimate - 1 for end in (worst.interval.low, worst.interval.high))
     who = facts.names.name_of(worst.system)
     least = f"; least steady within its trial: {who}," if len(within) > 1 else "; within the trial"
-    return f"{least} {low:+.0%} to {high:+.0%} ({CONFIDENCE:.0%} interval)"
+    return f"{least} {change_between(low, high)} ({CONFIDENCE:.0%} interval)"
 
 
 def _comparison_words(ratio: Ratio, facts: RunFacts, *, first: bool) -> str:

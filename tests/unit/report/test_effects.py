@@ -61,6 +61,7 @@ def test_what_matters_stands_first_with_its_ratio_and_interval(sweep: SweepEffec
     assert (cells["lowest at"][:2], cells["highest at"][0]) == (("1", cells["lowest at"][1]), "100")
     assert cells["highest at"][1] == "20"
     assert [round(float(ratio.rstrip("x"))) for ratio in cells["ratio"][:2]] == [4, 2]
+    assert {len(ratio.rstrip("x").partition(".")[2]) for ratio in cells["ratio"]} == {2}, "2.00x beside 4.01x"
     assert cells["verdict"] == ("more than chance", "more than chance", "none shown", "none shown")
     low, _, high = cells["95% interval"][0].split()
     assert float(low) < 4.0 < float(high)

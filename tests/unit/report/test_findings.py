@@ -21,7 +21,7 @@ from tidegauge.model.finding import Above, Finding, curve_details, search_detail
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.plain import plain_value
 from tidegauge.report.ending import ending
-from tidegauge.report.findings import by_experiment, finding_parts
+from tidegauge.report.findings import by_experiment, finding_parts, finding_remarks
 from tidegauge.report.live import LiveState, advance, is_lasting, plain_lines, seconds_left
 from tidegauge.report.names import SystemNames
 from tidegauge.report.summary import run_summary
@@ -71,7 +71,7 @@ def test_a_finding_reads_back_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_finding_is_words_and_a_table() -> None:
-    text = text_of(*finding_parts(by_experiment([FINDING]), NAMES))
+    text = text_of(*finding_parts(by_experiment([FINDING]), NAMES, ()))
     assert "kafka@4.3.1: sustains 81,250 msg/s" in text
     head, row = text.splitlines()[-2:]
     assert head.split() == ["system", "goal", "msg/s", "p99,", "ms", "trials", "clause"]
@@ -80,7 +80,26 @@ def test_a_finding_is_words_and_a_table() -> None:
 
 def test_repeated_findings_name_their_block() -> None:
     both = [FINDING, replace(FINDING, block=1)]
-    assert "kafka@4.3.1, block 2: " in text_of(*finding_parts(by_experiment(both), NAMES))
+    assert "kafka@4.3.1, block 2: " in text_of(*finding_parts(by_experiment(both), NAMES, ()))
+
+
+def test_of_a_search_each_goal_is_doubtful_by_itself() -> None:
+    sure, doubted = exploratory(), result(spec(number=8), validity=Validity.DOUBTFUL)
+    goals = [
+        {"goal": "no limit", "decided": True, "confirmation_trial_id": sure.spec.trial_id},
+        {"goal": "prompt", "decided": True, "confirmation_trial_id": doubted.spec.trial_id},
+        {"goal": "quick", "decided": False},
+    ]
+    search = replace(FINDING, decided=False, summary=("no limit", "prompt", "quick"), details={"goals": goals})
+    remarks = finding_remarks([search], NAMES, (sure, doubted))
+    assert [remark.validity for remark in remarks] == [None, Validity.DOUBTFUL, Validity.DOUBTFUL]
+
+
+def test_what_rests_on_one_trial_is_doubtful_where_that_is() -> None:
+    for validity, expected in ((Validity.VALID, None), (Validity.DOUBTFUL, Validity.DOUBTFUL)):
+        trial = exploratory(validity=validity)
+        found = replace(FINDING, details={"trial_id": trial.spec.trial_id})
+        assert [remark.validity for remark in finding_remarks([found], NAMES, (trial,))] == [expected]
 
 
 def test_exploratory_trials_have_no_table_of_their_own_and_stay_in_the_json(tmp_path: Path) -> None:

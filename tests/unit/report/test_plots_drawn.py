@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import isnan, prod
 from pathlib import Path
@@ -16,7 +16,9 @@ from statistics import fmean
 
 import pytest
 from gallery_samples import (
+    BACKLOG_MSGS,
     CHASE,
+    CHASE_MSGS_PER_S,
     GALLERY,
     HEAT_COLUMNS,
     HEAT_ODD,
@@ -27,6 +29,8 @@ from gallery_samples import (
     RABBITMQ,
     SIX,
     SUSTAINED,
+    TAKEN,
+    TAKEN_BY_PARTITION,
     THREE,
     UNNAMED,
     VARIANTS,
@@ -37,7 +41,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from page_scenes import run_named
+from page_scenes import run_named, with_results
 
 from tidegauge import store
 from tidegauge.model.trial import LoadResult, Validity
@@ -326,17 +330,28 @@ class TestCatchingUp:
         chosen = dict(list(CHASE.items())[:systems])
         for drawn in chase:
             left, right = drawn.axes.get_xlim()
-            assert left <= -max(4 + before for before, _ in chosen.values())
+            assert left <= -BACKLOG_MSGS / CHASE_MSGS_PER_S
             assert right >= max(during + 5 for _, during in chosen.values())
 
     def test_the_backlog_is_largest_when_readers_begin_and_gone_when_they_are_done(self, gallery: Gallery) -> None:
         backlog, reading, *_ = [one for one in gallery.pictures("catch-up") if "late readers began" in one.plot.x.label]
-        for system, (before, during) in CHASE.items():
-            most = 20_000.0 * (4 + before)
+        for system, (_, during) in CHASE.items():
             (line,), (rate,) = backlog.lines(system), reading.lines(system)
-            assert max(line, key=lambda place: place[1]) == (0.0, most)
+            assert max(line, key=lambda place: place[1]) == (0.0, BACKLOG_MSGS)
             assert dict(line)[during] == 0.0
-            assert [y for x, y in rate if 0 <= x < during] == pytest.approx([20_000 + most / during] * during, abs=1)
+            expected = CHASE_MSGS_PER_S + BACKLOG_MSGS / during
+            assert [y for x, y in rate if 0 <= x < during] == pytest.approx([expected] * during, abs=1)
+
+    @pytest.mark.parametrize("name", ["catch-up", "catch-up-alone", "mixed"])
+    def test_readers_begin_at_the_backlog_that_was_asked_for(self, gallery: Gallery, name: str) -> None:
+        (backlog,) = gallery.titled(name, "Backlog while readers")
+        for result in gallery.run(name).results:
+            assert isinstance(result, LoadResult)
+            assert result.spec.late is not None
+            assert result.catch_up is not None
+            (line,) = backlog.lines(result.spec.system)
+            drawn = max(y for _, y in line)
+            assert result.spec.late.backlog_msgs == result.catch_up.backlog_msgs == drawn == BACKLOG_MSGS
 
     def test_phases_of_a_single_trial_are_where_they_were(self, gallery: Gallery) -> None:
         (backlog,) = gallery.titled("catch-up-alone", "Backlog while readers")
@@ -451,6 +466,24 @@ class TestSweeps:
             assert drawn.x_words == ["16KiB", "128KiB", "1MiB"]
             assert [x for x, _ in drawn.points(KAFKA)] == [2.0**14, 2.0**17, 2.0**20]
 
+    @pytest.mark.parametrize(
+        ("name", "title"),
+        [
+            ("sweep-of-settings", "Rate by batch-size"),
+            ("sweep-of-rates", "Rate over time"),
+            ("search-of-a-sweep", "Rate over time"),
+            ("search-of-a-sweep", "Steps of the search"),
+            ("search-with-doubt", "Sustainable rate"),
+        ],
+    )
+    def test_pictures_of_one_kind_in_a_row_have_one_scale(self, gallery: Gallery, name: str, title: str) -> None:
+        row = gallery.titled(name, title)
+        ends = {tuple(round(end, 3) for end in drawn.axes.get_ylim()) for drawn in row}
+        most = [max(y for system in drawn.plot.systems for _, (_, y) in values(drawn.plot, system)) for drawn in row]
+        assert len(row) > 1
+        assert len(ends) == 1
+        assert max(most) > 1.5 * min(most), "by themselves they would have others"
+
     def test_load_curves_of_two_points_are_two_pictures(self, gallery: Gallery) -> None:
         found = gallery.titled("curves-of-a-sweep", "Response p99 against load")
         for drawn, (partitions, full) in zip(found, (("1", 50_000.0), ("100", 100_000.0)), strict=True):
@@ -471,6 +504,45 @@ def test_no_number_or_label_reaches_beyond_its_picture_or_under_a_line(gallery: 
             tops = [y for system in drawn.plot.systems for _, (_, y) in values(drawn.plot, system)]
             top = drawn.axes.transData.transform((drawn.axes.get_xlim()[0], max(tops)))[1]
             assert lowest >= top - 1, drawn.plot.title
+
+
+class TestDoubt:
+    """What rests on a DOUBTFUL trial looks so in every picture, and nothing else does."""
+
+    def test_a_rate_that_a_doubtful_trial_confirmed_is_hollow(self, gallery: Gallery) -> None:
+        bars, *_ = gallery.titled("search-with-doubt", "Sustainable rate; goal: no limit")
+        containers = [one for one in bars.axes.containers if isinstance(one, BarContainer)]
+        hollow = {bar.get_gid() for one in containers for bar in one if bar.get_facecolor() == to_rgba(PAGE)}
+        assert hollow == {bars.gids[KAFKA]}
+        assert "Hollow: a DOUBTFUL trial confirmed it." in bars.words
+        for system, most in TAKEN.items():
+            ((_, height),) = bars.bars(system)
+            assert height == pytest.approx(most, rel=0.05)
+
+    def test_pictures_of_a_doubtful_confirmation_say_so(self, gallery: Gallery) -> None:
+        for title in ("Response time by percentile", "Rate over time", "In flight"):
+            (drawn,) = gallery.titled("search-with-doubt", title)
+            assert f"DOUBTFUL: {KAFKA}." in drawn.words
+        assert not any("DOUBTFUL" in drawn.words for drawn in gallery.pictures("search-of-goals"))
+
+    def test_a_point_of_a_sweep_with_a_doubtful_trial_is_hollow(self) -> None:
+        run, details = run_named("sweep-of-levels")
+        doubted = with_results(
+            run,
+            lambda one: replace(one, validity=Validity.DOUBTFUL) if one.spec.point["durability"] == "4" else one,
+        )
+        plot = next(plot for plot in plots_of(doubted, details) if plot.title == "Response p99 by durability")
+        assert [series.hollow for series in plot.series] == [(False, True)]
+        assert plot.reading.endswith("Hollow: some of its trials are DOUBTFUL.")
+
+
+def test_a_search_for_a_number_shows_the_numbers_that_it_tried(gallery: Gallery) -> None:
+    (steps,) = [drawn for drawn in gallery.pictures("sizing") if drawn.plot.title == "Steps of the search"]
+    assert steps.axes.get_title(loc="left") == "number of partitions"
+    for system, most in TAKEN_BY_PARTITION.items():
+        tried = [y for _, y in steps.points(system)]
+        assert tried[:3] == [1, 2, 4]
+        assert tried[-1] == -(-50_000 // most)
 
 
 class TestSeveralSystemsAtOneRate:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from attestation_samples import attestation
+from page_scenes import run_named
 from reasons import NOT_KEPT_UP, reasons_of
 from report_samples import sample_run
 from run_samples import reading, result, spec, totals
@@ -139,6 +140,12 @@ def test_single_trials_are_no_evidence(tmp_path: Path) -> None:
 def test_how_steady_single_trials_were_is_said(tmp_path: Path) -> None:
     answer = sentence(store.load_run(sample_run(tmp_path, trials=1)))
     assert "least steady within its trial: " in answer
+
+
+def test_what_rests_on_a_doubtful_trial_or_counts_something_says_so() -> None:
+    answers = {name: verdicts(RunFacts(run_named(name)[0]))[0].sentence for name in ("search-with-doubt", "sizing")}
+    assert "for Pulsar and 50,200 for Kafka (DOUBTFUL); measured once each" in answers["search-with-doubt"]
+    assert answers["sizing"].startswith("Smallest number of partitions: 4 for Pulsar and 8 for Kafka;")
 
 
 def test_one_system_is_compared_with_nothing(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ from tidegauge.report.markdown import run_markdown
 from tidegauge.report.names import names_of
 from tidegauge.report.plots.contests import contest_plots
 from tidegauge.report.plots.context import context_of_findings, context_of_trials, context_of_unfinished
-from tidegauge.report.plots.curves import percentile_plots
+from tidegauge.report.plots.curves import load_plots, percentile_plots
 from tidegauge.report.plots.draw import Drawing
 from tidegauge.report.plots.effects import effects_plot
 from tidegauge.report.plots.heat import heat_maps
@@ -244,7 +244,7 @@ SCENES |= {
             "one-system", "three-blocks", "sweep-of-levels", "search-of-a-sweep", "search-of-blocks",
             "curves-of-a-sweep", "catch-up", "several-load-generators", "reading-alone", "attest", "all-invalid",
             "nothing-acknowledged", "cut-off", "many-points", "two-rates", "schedule", "sweep-of-rates",
-            "search-of-a-long-sweep",
+            "search-of-a-long-sweep", "search-with-doubt", "mixed",
         )
     },
     "steps without a finding": lambda: answered(replace(run_named("search-of-blocks")[0], findings=())),
@@ -420,16 +420,6 @@ def _two_subscriptions() -> list[str]:
     return [*plotted(percentile_plots(ComparedTrials("latency", (both,)), changed, "x"))]
 
 
-def _late_readers_alone() -> list[str]:
-    run, details = run_named("catch-up")
-    alone = with_results(run, lambda one: replace(one, subscriptions=one.subscriptions[:1]))
-    renamed = with_rows(
-        details,
-        seconds=lambda row: {**row, "subscriptions": [{**one, "name": "sub-0"} for one in row["subscriptions"][-1:]]},
-    )
-    return [*sectioned(alone, renamed)]
-
-
 def _first_invalid(one: LoadResult) -> LoadResult:
     return replace(one, validity=Validity.INVALID) if one.spec.block == 0 else one
 
@@ -439,6 +429,23 @@ def _moved() -> Iterable[str]:
     interval = Interval(7.8, 7.0, 9.0, 12, Method.WITHIN_TRIAL, 0.1)
     name = run.results[0].spec.trial_id
     return first_picture(run, Within(name, "latency", KAFKA, "response p99", "ms", interval))
+
+
+def _last_of_sweep_doubtful() -> StoredRun:
+    run, _ = run_named("sweep-of-levels")
+    last = run.results[-1].spec.trial_id
+    return with_results(run, lambda one: replace(one, validity=Validity.DOUBTFUL) if one.spec.trial_id == last else one)
+
+
+def _curves(state: str) -> list[str]:
+    """Curves over the load, of which the first load has this state; "" = its own."""
+    run, _ = run_named("curves-of-a-sweep")
+    findings = []
+    for finding in run.findings:
+        first, *others = finding.details["points"]
+        points = [{**first, "state": state or first["state"]}, *others]
+        findings.append(replace(finding, details={**finding.details, "points": points}))
+    return [*plotted(load_plots(findings, run.results, "x"))]
 
 
 def _first_of_sweep_invalid() -> StoredRun:
@@ -618,7 +625,9 @@ SCENES |= {
     "picture of all points": lambda: first_picture(run_named("sweep-of-three")[0]),
     "points without a picture": lambda: [points_left_out(_POINTS)],
     "points with a picture": lambda: ["all of them", points_left_out(_POINTS[:20])],
-    "late readers alone": _late_readers_alone,
+    "curve": lambda: _curves(""),
+    "curve with an INVALID load": lambda: _curves("INVALID"),
+    "a sweep with a DOUBTFUL trial": lambda: first_picture(_last_of_sweep_doubtful()),
     "rates of blocks": lambda: _rates("search-of-blocks"),
     "rates of a sweep, one not confirmed": lambda: _rates("search-of-a-sweep", _first_unconfirmed),
     "shares": lambda: _ceilings("three-blocks"),
@@ -671,11 +680,15 @@ CLAIMS += [
         "{}: {} ms at {} msg/s, {} ms at {} msg/s",
     ),
     Claim("At each share the slowest subscription.", "two subscriptions", "one-system"),
-    Claim("Hollow: not sustained, or INVALID.", "all-invalid", "one-system"),
+    Claim("Hollow: not sustained, or INVALID.", "curve with an INVALID load", "curve"),
+    Claim("Hollow: not sustained, DOUBTFUL or INVALID.", "all-invalid", "one-system"),
+    Claim(" Hollow: a DOUBTFUL trial confirmed it.", "search-with-doubt", "search-of-a-sweep"),
+    Claim(" Hollow: some of its trials are DOUBTFUL.", "a sweep with a DOUBTFUL trial", "sweep-of-levels"),
+    Claim("At {} it differs in what their values say.", "repeated sweep", "sweep-of-levels"),
     *claims_of(
         "search-of-blocks", "curves-of-a-sweep",
         "Steps of the search{}", "{}: {} trials, {} sustained", "Filled: sustained; hollow: not, or INVALID.{}",
-        "Rates tried one after the other. {} {}.", "trial of the search",
+        "{} tried one after the other. {} {}.", "trial of the search",
     ),
     Claim(" One line for each block.", "search-of-blocks", "search-of-a-sweep"),
     Claim("1 of 100 messages waited longer", "picture of one trial", "picture of rates"),
@@ -732,7 +745,7 @@ CLAIMS += [
     Claim("geometric mean of the trials; whisker", "repeated sweep", "sweep-of-levels"),
     Claim("{}: {} at {}, {} at {}", "picture of a sweep", "sweep of levels, one INVALID"),
     Claim(" No point: no trial that may be used has", "sweep of levels, one INVALID", "sweep-of-levels"),
-    Claim("Without those that read late.", "catch-up", "one-system"),
+    Claim("Without those that read late.", "mixed", "one-system"),
     Claim("durability level (form: {})", "levels with a form", "levels without a form"),
     *claims_of(
         "one-system", "reading-alone",
@@ -771,8 +784,8 @@ CLAIMS += [
     Claim("One line for each trial.", "lines of three repeats", "lines over time"),
     Claim("Of each {} the least and the largest value.", "lines of ten minutes", "lines over time"),
     Claim("Darker: more systems still had the fault.", "faults", "lines over time"),
-    Claim("Of the slowest reader that is not late.", "catch-up", "late readers alone"),
-    Claim("Late readers' times hold how long they had to wait.", "late readers alone", "catch-up"),
+    Claim("Of the slowest reader that is not late.", "mixed", "catch-up"),
+    Claim("Late readers' times hold how long they had to wait.", "catch-up", "mixed"),
     Claim("{}: median {}, largest {}", "lines over time", "lines of hours"),
     Claim("seconds since measuring began", "lines over time", "cut off while it was measured"),
     Claim("seconds since load began", "cut off while it was measured", "lines over time"),

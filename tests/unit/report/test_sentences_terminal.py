@@ -314,7 +314,6 @@ VERDICTS = (
     Claim("no figure that may be used", "answer: latencies, all INVALID", "answer: latencies, one INVALID"),
     Claim("{}: another trial may differ{}", "answer: latency alone", "answer: latencies"),
     Claim("; least steady within its trial: {},", "two, with their seconds", "alone, with its seconds"),
-    Claim("{} {} to {} ({} interval)", "two, with their seconds", "answer: latencies"),
     Claim("at each point {}", "answer: points", "answer: points, repeated"),
     Claim("measured once at each point: no evidence", "answer: three points alike", "answer: points, repeated"),
     Claim("durability levels that DIFFER or are unknown", "answer: points, levels differ at one", "answer: points"),

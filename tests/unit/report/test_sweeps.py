@@ -179,7 +179,7 @@ def test_findings_are_compared_within_a_point_only() -> None:
     assert [ratio.comparison.ratio for ratio in within.finding_ratios(own, (), across_levels=True)] == [
         pytest.approx(0.5)
     ]
-    shown = text_of(list(finding_parts(by_experiment(own), SystemNames(()))))
+    shown = text_of(list(finding_parts(by_experiment(own), SystemNames(()), ())))
     assert "partitions=10: kafka: x" in shown
     assert shown.index("9           kafka") < shown.index("10          kafka")
 

@@ -124,8 +124,11 @@ def _loads_shown(run: StoredRun) -> tuple[str, ...]:
     for compared in measured:
         named.setdefault(compared_words(compared), compare.experiment_at_point(compared.experiment, compared.point))
     shown = [f"{name}: {words}" for words, name in named.items()]
-    more = [f"{len(shown) - LOADS_MAX} more below."] if len(shown) > LOADS_MAX else []
-    return (*_level_of_variants(run), *shown[:LOADS_MAX], *more)
+    left_out = [compared for compared in measured if compared_words(compared) in list(named)[LOADS_MAX:]]
+    more = f"{plural(len(left_out), 'more load')} below."
+    if all(compared.point for compared in left_out):  # Of a sweep they are in its values, and nowhere in words.
+        more = f"At {plural(len(left_out), 'more point')} it differs in what their values say."
+    return (*_level_of_variants(run), *shown[:LOADS_MAX], *([more] if left_out else []))
 
 
 def _level_of_variants(run: StoredRun) -> list[str]:

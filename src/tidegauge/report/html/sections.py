@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import inf
 
 from tidegauge.comparison.compared_trials import ComparedTrials
@@ -144,6 +145,8 @@ def _sweep_parts(sweep: Swept, facts: RunFacts, details: Details, prefix: str) -
     )
     shown, others = sweep.compared_trials[:POINTS_MAX], sweep.compared_trials[POINTS_MAX:]
     points = [_point_part(compared, details, f"{prefix}-{place}") for place, compared in enumerate(shown, 1)]
+    scaled = iter(on_one_scale([plot for part in points for plot in part.more]))
+    points = [replace(part, more=tuple(islice(scaled, len(part.more)))) for part in points]
     return [overview, *points, *([_left_out_part(others)] if others else [])]
 
 
@@ -226,10 +229,10 @@ def _finding_part(findings: Sequence[Finding], facts: RunFacts, details: Details
         title="what was found",
         words="",
         plots=on_one_scale(plots),
-        more=on_one_scale(_confirmation_plots(findings, confirmed, details, prefix)),
+        more=tuple(_confirmation_plots(findings, confirmed, details, prefix)),
         tables=(*effect_tables, *((finding_table(findings, names),) if any(f.rows for f in findings) else ())),
         notes=tuple(filter(None, (*effect_notes, left_out, confirmed_only if len(confirmed) > POINTS_MAX else ""))),
-        remarks=tuple(finding_remarks(findings, names)),
+        remarks=tuple(finding_remarks(findings, names, run.results)),
     )
 
 
@@ -248,17 +251,15 @@ def _confirmation_plots(
     """What was measured at the rates that were found, and what was used there."""
     several_points, several_goals = len(confirmed) > 1, any(len(finding.goals) > 1 for finding in findings)
     goal = f"; goal: {next(finding.goals[0].goal for finding in findings if finding.goals)}" if several_goals else ""
-    plots = []
+    plots: list[Plot] = []
+    in_a_row: set[str] = set()
     for number, compared in enumerate(confirmed[:POINTS_MAX], 1):
         at = f"{prefix}-{number}" if several_points else prefix
         where = f", {short_point(compared.point)}" if several_points else ""
         # Of each point of a sweep all that was used would be hundreds of plots.
         used = (reason_charts if several_points else used_charts)(compared, details)
-        drawn = [
-            *percentile_plots(compared, details, at),
-            *timelines(compared, details, at, MAIN),
-            *timelines(compared, details, at, used),
-        ]
+        measured = [*percentile_plots(compared, details, at), *timelines(compared, details, at, MAIN)]
+        in_a_row |= {plot.plot_id for plot in measured}
         rates = {result.offered_msgs_per_s for result in compared.results}
         own_rates = "Each system at the rate that was found for it." if len(rates) > 1 else ""
         plots += [
@@ -267,9 +268,10 @@ def _confirmation_plots(
                 title=f"{plot.title}{where} (confirmation{goal})",
                 reading=" ".join(filter(None, (own_rates, plot.reading))),
             )
-            for plot in drawn
+            for plot in (*measured, *timelines(compared, details, at, used))
         ]
-    return plots
+    scaled = iter(on_one_scale([plot for plot in plots if plot.plot_id in in_a_row]))
+    return [next(scaled) if plot.plot_id in in_a_row else plot for plot in plots]
 
 
 def _unfinished_parts(facts: RunFacts, experiment: str, details: Details, prefix: str) -> list[SectionPart]:

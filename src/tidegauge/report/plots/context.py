@@ -56,14 +56,18 @@ def levels_given(results: Sequence[TrialResult]) -> str:
     return f"level{'s' if len(words) > 1 else ''} {join_with_and(words)}"
 
 
-def invalid_words(compared: ComparedTrials) -> str:
-    """Which trials are INVALID: "INVALID: kafka@4.3.1 (trial 2), pulsar@4.2.4."; "" where none is."""
-    names = []
-    for system in compared.systems:
-        trials = compared.of_system(system)
-        numbers = [str(number) for number, trial in enumerate(trials, 1) if trial.validity is Validity.INVALID]
-        if len(numbers) == len(trials):
-            names.append(system)
-        elif numbers:
-            names.append(f"{system} (trial{'s' if len(numbers) > 1 else ''} {join_with_and(numbers)})")
-    return f"INVALID: {', '.join(names)}." if names else ""
+def validity_words(compared: ComparedTrials, *kinds: Validity) -> str:
+    """Which trials are not valid: "INVALID: kafka@4.3.1 (trial 2), pulsar@4.2.4."; "" where none is of these kinds."""
+    sentences = []
+    for kind in kinds:
+        names = []
+        for system in compared.systems:
+            trials = compared.of_system(system)
+            numbers = [str(number) for number, trial in enumerate(trials, 1) if trial.validity is kind]
+            if len(numbers) == len(trials):
+                names.append(system)
+            elif numbers:
+                names.append(f"{system} (trial{'s' if len(numbers) > 1 else ''} {join_with_and(numbers)})")
+        if names:
+            sentences.append(f"{kind.shown}: {', '.join(names)}.")
+    return " ".join(sentences)

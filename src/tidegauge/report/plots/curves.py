@@ -9,11 +9,12 @@ import math
 from collections.abc import Sequence
 
 from tidegauge.comparison.compared_trials import ComparedTrials
+from tidegauge.experiments.sizing import Sized
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, TrialResult, Validity, point_words
 from tidegauge.numbers import count, ms
 from tidegauge.plain import grouped
-from tidegauge.report.plots.context import context_of_findings, context_of_trials
+from tidegauge.report.plots.context import context_of_findings, context_of_trials, validity_words
 from tidegauge.report.plots.model import P99_MEANING, Axis, Details, Form, Mark, Plot, Scale, Series
 from tidegauge.report.tables import short_point
 from tidegauge.search.goals import Goal, PassFail, judge_goal
@@ -51,7 +52,7 @@ def percentile_plots(compared: ComparedTrials, details: Details, prefix: str) ->
 
 
 def _merged_words(compared: ComparedTrials) -> str:
-    """Which trials a line is of, and which are INVALID, for want of others; "" where each is of one that counts."""
+    """Which trials a line is of, and which of these are not valid; "" where each is of a single valid one."""
     used = {system: compared.usable(system) or compared.of_system(system) for system in compared.systems}
     unusable = [system for system in compared.systems if not compared.usable(system)]
     words = []
@@ -60,7 +61,8 @@ def _merged_words(compared: ComparedTrials) -> str:
         words.append(
             "Of each system all trials merged." if whole else "Of each system all trials merged that are not INVALID."
         )
-    return " ".join([*words, *([f"INVALID: {', '.join(unusable)}."] if unusable else [])])
+    words += [f"INVALID: {', '.join(unusable)}."] if unusable else []
+    return " ".join(filter(None, (*words, validity_words(compared, Validity.DOUBTFUL))))
 
 
 def _prompt_words(compared: ComparedTrials) -> str:
@@ -206,7 +208,7 @@ def _end_words(series: Series) -> str:
 
 
 def search_plots(findings: Sequence[Finding], results: Sequence[TrialResult], prefix: str) -> list[Plot]:
-    """The rate of each trial of a search, in the order of the trials, and whether it was sustained; at each point."""
+    """What each trial of a search tried, in the order of the trials, and whether it was sustained; at each point."""
     return [
         plot
         for where, number, findings_at_point in _by_point(findings)
@@ -224,6 +226,7 @@ def _search_plot(
 ) -> Plot | None:
     """The search at one point; None where no step has a rate. `title_and_id`: the plot's title and id."""
     series, parts = [], []
+    sized = next((kind for kind in Sized if kind == findings[0].counted), None)
     for finding in findings:
         loads = [result for result in results if isinstance(result, LoadResult)]
         steps = [load for load in loads if load.spec.is_of_step(finding.finding_id)]
@@ -231,17 +234,19 @@ def _search_plot(
         if not rated:
             continue
         states = [step_state(step) for step in rated]
-        numbers, rates = tuple(map(float, range(1, len(rated) + 1))), tuple(step.offered_msgs_per_s for step in rated)
+        tried = tuple(sized.number_in(step.spec) if sized else step.offered_msgs_per_s for step in rated)
+        places = tuple(map(float, range(1, len(rated) + 1)))
         hollow, notes = tuple(state != _SUSTAINED for state in states), tuple(map(_step_note, rated, states))
         label = _block_label(finding, findings)
-        series.append(Series(finding.system, label, numbers, rates, Mark.LINE_POINTS, hollow=hollow, notes=notes))
+        series.append(Series(finding.system, label, places, tried, Mark.LINE_POINTS, hollow=hollow, notes=notes))
         parts.append(f"{series[-1].name}: {len(rated)} trials, {states.count(_SUSTAINED)} sustained")
     if not series:
         return None
     reading = f"Filled: sustained; hollow: not, or INVALID.{_line_each(findings)}"
-    description = f"Rates tried one after the other. {reading} {'; '.join(parts)}."
+    what = f"Numbers of {sized}" if sized else "Rates"
+    description = f"{what} tried one after the other. {reading} {'; '.join(parts)}."
     x = Axis("trial of the search", form=Form.TRIAL)
-    y = Axis("offered, msg/s", form=Form.COUNT, from_zero=True)
+    y = Axis(f"number of {sized}", from_zero=True, unit=str(sized)) if sized else Axis("offered, msg/s", from_zero=True)
     (title, plot_id), shown = title_and_id, context_of_findings(findings, results)
     return Plot(plot_id, title, description, x, y, tuple(series), context=shown, reading=reading)
 
@@ -256,7 +261,8 @@ def step_state(result: LoadResult) -> str:
 
 def _step_note(result: LoadResult, state_words: str) -> str:
     confirmation = "confirmation" if result.spec.is_confirmation else ""
-    return ", ".join(part for part in (confirmation, state_words) if part)
+    doubt = Validity.DOUBTFUL.shown if result.validity is Validity.DOUBTFUL else ""
+    return ", ".join(filter(None, (confirmation, state_words, doubt)))
 
 
 def _block_label(finding: Finding, findings: Sequence[Finding]) -> str:

@@ -412,7 +412,8 @@ def _set_y_limits(axes: Axes, plot: Plot) -> None:
         low, high = low / 1.3, high * 1.4
         axes.set_ylim(low, low * (high / low) ** (1 / free))
     elif plot.y.from_zero:
-        axes.set_ylim(0, (max([0.0, *values]) or 1.0) * 1.05 / min(free, 1.05 / 1.12))
+        top = max([0.0, *values, *(plot.y.span or ())])
+        axes.set_ylim(0, (top or 1.0) * 1.05 / min(free, 1.05 / 1.12))
 
 
 def _x_ends(plot: Plot) -> tuple[float, float]:
@@ -444,7 +445,7 @@ def _ends_of_values(plot: Plot) -> tuple[float, float]:
     """Where the axis of values of a lying plot begins and ends: around all points, intervals, lines and bands."""
     places = [end for series in plot.series for ends in (series.x, series.low, series.high) for end in ends]
     places += [line.value for line in plot.lines] + [end for band in plot.bands for end in (band.low, band.high)]
-    places += [0.0] if plot.x.from_zero else []
+    places += [0.0, *(plot.x.span or ())] if plot.x.from_zero else []
     at = [place for place in places if math.isfinite(place) and (plot.x.scale is not Scale.LOG or place > 0)]
     low, high = min(at, default=1.0), max(at, default=1.0)
     if plot.x.scale is Scale.LOG:

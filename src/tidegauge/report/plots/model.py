@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from tidegauge.model.trial import Validity
 from tidegauge.numbers import MISSING, count, ms, percent, short, trimmed
+from tidegauge.plain import grouped
 from tidegauge.report.plots.paper import LABEL_CHAR_PT, WIDTH_PT
 from tidegauge.store.details import TrialDetails
 
@@ -106,7 +107,7 @@ def look(place: int) -> SystemLook:
 class Axis:
     """One axis. `label` names unit and meaning; `names` are the categories of an axis of words (value 0 = first).
 
-    `span`: values from which to which it reaches at least on a logarithmic y axis; None = those of its own plot.
+    `span`: values from which to which a y axis reaches at least; None = those of its own plot.
     `ticks`: places of a quantity that are marked, with their words; () = round numbers.
     `meaning`: of its figure, for readers who meet it for the first time.
     `unit`: of a value in a sentence; None = what its label ends with.
@@ -308,13 +309,29 @@ class DataTable:
 
 
 def on_one_scale(plots: Sequence[Plot]) -> tuple[Plot, ...]:
-    """The same plots, those of times with one and the same y axis: whoever compares two of them compares heights."""
-    times = [plot for plot in plots if plot.y.form is Form.MS and plot.y.scale is Scale.LOG]
-    values = [value for plot in times for series in plot.series for value in series.reach if value > 0]
-    if not values:
-        return tuple(plots)
-    span = min(values), max(values)
-    return tuple(replace(plot, y=replace(plot.y, span=span)) if plot in times else plot for plot in plots)
+    """The same plots, all of times with one y axis, and all others of one figure: who compares two compares heights."""
+    axes = [
+        _TIMES
+        if plot.y.form is Form.MS and plot.y.scale is Scale.LOG
+        else (replace(plot.y, span=None) if plot.y.from_zero else None)
+        for plot in plots
+    ]
+    values_by_axis = grouped(
+        (axis, value)
+        for axis, plot in zip(axes, plots, strict=True)
+        for line in plot.series
+        for value in line.reach
+        if axis is not None and (value > 0 or axis.from_zero)
+    )
+    spans = {axis: (0.0 if axis.from_zero else min(values), max(values)) for axis, values in values_by_axis.items()}
+    return tuple(
+        plot if axis is None else replace(plot, y=replace(plot.y, span=spans.get(axis)))
+        for axis, plot in zip(axes, plots, strict=True)
+    )
+
+
+_TIMES = Axis("any time, ms", Scale.LOG, Form.MS)
+"""Stands for the y axes of all times, which share their limits."""
 
 
 def data_table(plot: Plot) -> DataTable:

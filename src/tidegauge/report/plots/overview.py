@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegauge.comparison.compared_trials import ComparedTrials
@@ -17,7 +17,7 @@ from tidegauge.report.effects import effects_of_compared
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.names import SystemNames
 from tidegauge.report.plots.contests import contest_plots
-from tidegauge.report.plots.context import context_of_findings, context_of_trials
+from tidegauge.report.plots.context import context_of_findings, context_of_trials, validity_words
 from tidegauge.report.plots.curves import load_plots
 from tidegauge.report.plots.effects import effects_plot
 from tidegauge.report.plots.heat import heat_maps
@@ -33,6 +33,7 @@ from tidegauge.report.plots.sweep import (
     spot_of,
     sweep_plots,
 )
+from tidegauge.report.tables import worst_validity
 from tidegauge.report.usage import Used
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, SUSTAINABLE
 from tidegauge.store.read import StoredRun
@@ -59,6 +60,7 @@ def throughput_bars(compared: ComparedTrials, prefix: str) -> list[Plot]:
     reading = f"Bar: {ESTIMATES}." if repeated else "Bar: one trial."
     reading += " Hollow: INVALID." if any(bar.hollow for bar in bars) else ""
     reading += " INVALID trials are left out where there are others." if _leaves_out(compared) else ""
+    reading = f"{reading} {validity_words(compared, Validity.DOUBTFUL)}".rstrip()
     title = "Throughput, closed loop" if compared.loads else "Reading rate"
     return _plot_of_bars(f"{prefix}-throughput", title, (reading, parts), bars, context_of_trials(compared.results))
 
@@ -78,9 +80,11 @@ def sustainable_bars(
         what, end, plot_id = "Sustainable rate", f"; goal: {goal}", f"{prefix}-sustainable-{number}"
         at_points = grouped(((point_words(finding.point), finding.system), finding) for finding in findings_of_goal)
         blocks_most = max(map(len, at_points.values()))
-        estimates = {at: _sustained_spot(same, goal, names, blocks_most) for at, same in at_points.items()}
+        doubted = {result.spec.trial_id for result in results if result.validity is Validity.DOUBTFUL}
+        estimates = {at: _sustained_spot(same, goal, names, blocks_most, doubted) for at, same in at_points.items()}
         spots = [spot for spot in estimates.values() if spot is not None]
         reading = _sustained_words(blocks_most)
+        reading += " Hollow: a DOUBTFUL trial confirmed it." if any(spot.doubtful for spot in spots) else ""
         if len({at for at, _ in at_points}) > 1:
             reading += " No bar: no rate was confirmed." if len(spots) < len(at_points) else ""
             named = Named(what, end, reading, plot_id)
@@ -92,7 +96,8 @@ def sustainable_bars(
         reading += f" No rate was confirmed of {join_with_and(missing)}." if missing else ""
         shown = context_of_findings(findings_of_goal, results)
         bars = [
-            _Bar(spot.system, with_form(spot.system, spot.form), spot.low, spot.middle, spot.high) for spot in spots
+            _Bar(spot.system, with_form(spot.system, spot.form), spot.low, spot.middle, spot.high, spot.doubtful)
+            for spot in spots
         ]
         bars.sort(key=lambda bar: bar.system)
         parts = [
@@ -104,18 +109,22 @@ def sustainable_bars(
     return plots
 
 
-def _sustained_spot(findings: Sequence[Finding], goal_name: str, names: SystemNames, blocks_most: int) -> Spot | None:
+def _sustained_spot(
+    findings: Sequence[Finding], goal_name: str, names: SystemNames, blocks_most: int, doubted: Collection[str]
+) -> Spot | None:
     """One system's rate at one point: of one block with the bracket of its search, of several as other figures are.
 
     Args:
         blocks_most: of any system at any point; with several no whisker is a bracket, since a picture has one kind.
+        doubted: ids of trials that are DOUBTFUL.
     """
     goals = [goal for finding in findings for goal in finding.goals if goal.goal == goal_name]
     estimated = estimate([rate for goal in goals if (rate := goal.sustainable_msgs_per_s)])
     if estimated is None:
         return None
     point, system = findings[0].point, findings[0].system
-    spot = spot_of(point, system, names.form(system, point_words(point)), estimated)
+    doubtful = any(goal.sustainable_msgs_per_s and goal.confirmation_trial_id in doubted for goal in goals)
+    spot = spot_of(point, system, names.form(system, point_words(point)), estimated, doubtful=doubtful)
     if blocks_most > 1:
         return spot
     (only,) = [goal for goal in goals if goal.sustainable_msgs_per_s]
@@ -131,7 +140,7 @@ def _sustained_words(blocks_most: int) -> str:
 
 @dataclass(frozen=True)
 class _Bar:
-    """One system's bar. `name`: what its place on the axis is called. `hollow`: its trials are INVALID."""
+    """One system's bar. `name`: what its place on the axis is called. `hollow`: its trials are not valid."""
 
     system: str
     name: str
@@ -325,7 +334,7 @@ def _reading_words(plot: Plot, facts: RunFacts) -> str:
     if repeated and any(map(_leaves_out, facts.compared_trials)):
         words += ["INVALID trials are left out where there are others."]
     if any(any(series.hollow) for series in plot.series):
-        words += ["Hollow: not sustained, or INVALID."]
+        words += ["Hollow: not sustained, DOUBTFUL or INVALID."]
     if len(marks) < len(plot.series):
         words += ["Upright lines: the most that a system took, of repeats the mean."]
     if any(series.low for series in plot.series if series.mark is Mark.LIMITS):
@@ -380,10 +389,10 @@ def _p99_dots(tables: Sequence[ComparedTrials], within: Sequence[Within]) -> lis
                 continue
             at = compared.results[0].offered_msgs_per_s
             if len(values) > 1:
-                every = (Mark.POINTS, (), (), tuple(trial.validity is Validity.INVALID for trial in trials))
+                every = (Mark.POINTS, (), (), tuple(trial.validity is not Validity.VALID for trial in trials))
                 dots.append(Series(system, "each trial", (at,) * len(values), tuple(values), *every, minor=True))
-            invalid = not compared.usable(system)
-            marks = ((invalid,), ("INVALID" if invalid else "",))
+            worst = worst_validity(trials)
+            marks = ((worst is not Validity.VALID,), ("" if worst is Validity.VALID else worst.shown,))
             dots.append(
                 Series(system, "", (at,), (p99.value,), Mark.POINTS, *_interval_ends(p99.low, p99.high), *marks)
             )

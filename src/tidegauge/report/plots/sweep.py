@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 
 from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.comparison.order import Point
-from tidegauge.model.trial import point_words, with_form
+from tidegauge.model.trial import Validity, point_words, with_form
 from tidegauge.numbers import quantity
 from tidegauge.plain import grouped
 from tidegauge.report.compare import Estimate, estimate_of
 from tidegauge.report.plots.context import context_of_trials
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
-from tidegauge.report.tables import Swept, axis_name, short_point
+from tidegauge.report.tables import Swept, axis_name, short_point, worst_validity
 from tidegauge.statistics.figures import FIGURES, Figure
 
 OTHERS_MAX = 8
@@ -38,7 +38,7 @@ _UNITS = {"rate": "msg/s", "min-rate": "msg/s", "max-rate": "msg/s"}
 
 @dataclass(frozen=True)
 class Spot:
-    """One system's figure at a point of a sweep. `low`, `high`: what its whisker spans."""
+    """One system's figure at a point of a sweep. `low`, `high`: of its whisker. `doubtful`: a trial of it is."""
 
     point: Point
     system: str
@@ -46,6 +46,7 @@ class Spot:
     low: float
     middle: float
     high: float
+    doubtful: bool = False
 
 
 @dataclass(frozen=True)
@@ -253,15 +254,17 @@ def series_of(spots: Sequence[Spot], where: Across, mark: Mark) -> tuple[Series,
                 tuple((spot or spots_of_system[0]).low for _, spot in at),
                 tuple((spot or spots_of_system[0]).high for _, spot in at),
             )
+        doubts = tuple(spot is not None and spot.doubtful for _, spot in at)
         forms = {spot.form for spot in spots_of_system}
         label = next(iter(forms)) if len(forms) == 1 and axis_name(where.field) != LEVEL else ""
-        series.append(Series(system, label, x, middle, mark, *ends, width=0.9 * width))
+        hollow = doubts if any(doubts) else ()
+        series.append(Series(system, label, x, middle, mark, *ends, hollow=hollow, width=0.9 * width))
     return tuple(series)
 
 
-def spot_of(point: Point, system: str, form: str, estimate: Estimate) -> Spot:
+def spot_of(point: Point, system: str, form: str, estimate: Estimate, *, doubtful: bool) -> Spot:
     """An estimate at a point."""
-    return Spot(point, system, form, estimate.low, estimate.value, estimate.high)
+    return Spot(point, system, form, estimate.low, estimate.value, estimate.high, doubtful)
 
 
 def points_left_out(points: Sequence[Point]) -> str:
@@ -297,14 +300,21 @@ def _chart_plot(
     where = axis_across(spots, [compared.point for compared in all_compared], field)
     # Of an offered rate what came of it.
     what = f"Achieved {chart.title.lower()}" if chart is RATE and where.name in _UNITS else chart.title
-    title = f"{what} by {where.name}{f', {others}' if others else ''}"
+    by = "offered rate" if where.name == "rate" else where.name
+    title = f"{what} by {by}{f', {others}' if others else ''}"
     return _plot_of_spots(all_compared, (spots, where), chart, (title, plot_id))
 
 
 def _spots_of_chart(all_compared: Sequence[ComparedTrials], chart: SweepChart) -> list[Spot]:
     """The chart's figure of each system at each point, as far as trials that may be used have it."""
     return [
-        spot_of(compared.point, system, compared.of_system(system)[0].spec.form, estimate)
+        spot_of(
+            compared.point,
+            system,
+            compared.of_system(system)[0].spec.form,
+            estimate,
+            doubtful=worst_validity(compared.usable(system)) is Validity.DOUBTFUL,
+        )
         for compared in all_compared
         for system in compared.systems
         if (estimate := estimate_of(chart.figure.value_in, compared.usable(system))) is not None
@@ -323,7 +333,8 @@ def _plot_of_spots(
     repeated = any(len(compared.of_system(system)) > 1 for compared in all_compared for system in compared.systems)
     missing = any(value is None for line in series for value in line.y)
     none = " No point: no trial that may be used has the figure." if missing else ""
-    reading = f"{f'Point: {ESTIMATES}' if repeated else 'Point: one trial'}.{none}"
+    doubt = " Hollow: some of its trials are DOUBTFUL." if any(spot.doubtful for spot in spots) else ""
+    reading = f"{f'Point: {ESTIMATES}' if repeated else 'Point: one trial'}.{none}{doubt}"
     words = f"{title}. {reading} {'; '.join(_end_words(line, where, chart.axis) for line in series)}."
     context_words = context_of_trials([result for compared in all_compared for result in compared.results])
     y, is_p99 = chart.axis, chart.name == "p99"

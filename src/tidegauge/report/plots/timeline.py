@@ -19,7 +19,7 @@ from tidegauge.model.trial import MeasuredResult, Validity, family
 from tidegauge.model.workload import DURING, PHASES, late_names
 from tidegauge.numbers import capitalized, duration
 from tidegauge.report.findings import faults_by_number
-from tidegauge.report.plots.context import context_of_trials, invalid_words
+from tidegauge.report.plots.context import context_of_trials, validity_words
 from tidegauge.report.plots.model import (
     Axis,
     Details,
@@ -314,13 +314,13 @@ def timelines(compared: ComparedTrials, details: Details, prefix: str, charts: t
 
 
 def _reading_words(compared: ComparedTrials) -> str:
-    """What several lines of one system are, and whose trials are INVALID; "" where there is nothing to say."""
+    """What several lines of one system are, and whose trials are not valid; "" where there is nothing to say."""
     trials = {system: len(compared.of_system(system)) for system in compared.systems}
     left_out = [f"{system} {TRIALS_MAX} of {number}" for system, number in trials.items() if number > TRIALS_MAX]
     lines = "One line for each trial." if max(trials.values(), default=0) > 1 else ""
     if left_out:
         lines = f"One line for each trial; the first ones only: {', '.join(left_out)}."
-    return " ".join(filter(None, (lines, invalid_words(compared))))
+    return " ".join(filter(None, (lines, validity_words(compared, Validity.INVALID, Validity.DOUBTFUL))))
 
 
 def trial_timelines(trial: TrialDetails, system: str, prefix: str, charts: tuple[Chart, ...]) -> list[Plot]:
