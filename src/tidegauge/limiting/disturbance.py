@@ -17,6 +17,7 @@ from tidegauge.limiting.window_use import DeviceShare, HostShare, ProcessShare, 
 from tidegauge.model.cgroup import cgroup_pattern
 from tidegauge.model.disturbance import Disturbance, Disturbed, Harm, HostAccount, Program, taken_words
 from tidegauge.model.use import HostUse
+from tidegauge.numbers import mb_per_s
 
 UNSEEN_MIN = 0.05
 CPU_NOTED = 0.10
@@ -342,11 +343,11 @@ def _disk_disturbance(measured: MeasuredTrial, use: WindowUse, account: HostAcco
     ours = (
         "what the trial itself moved is not known"
         if None in moved_by_each
-        else (f"servers and load generator {_mb(moved)}")
+        else (f"servers and load generator {mb_per_s(moved)}")
     )
     words = (
-        f"other programs moved {at_most}{_mb(others)} on {device.name}{of if of not in device.name else ''}{named}, "
-        f"{ours}; it was busy {device.busy_share:.0%} of the time"
+        f"other programs moved {at_most}{mb_per_s(others)} on {device.name}{of if of not in device.name else ''}{named}"
+        f", {ours}; it was busy {device.busy_share:.0%} of the time"
     )
     waits = ", and acknowledgements wait for its syncs" if measured.local_sync else ""
     yield Disturbance(Disturbed.DISK, harm, f"{words}{waits}", _OTHER_DISK, account.host)
@@ -369,11 +370,7 @@ def _bytes_moved_by_program(program: Program) -> float:
 
 
 def _disk_words(program: Program) -> str:
-    return f"{program.title} {_mb(_bytes_moved_by_program(program))}"
-
-
-def _mb(bytes_per_s: float) -> str:
-    return f"{bytes_per_s / 1e6:,.0f} MB/s"
+    return f"{program.title} {mb_per_s(_bytes_moved_by_program(program))}"
 
 
 # Memory

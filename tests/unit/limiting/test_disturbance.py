@@ -163,6 +163,11 @@ class TestDisk:
         assert found.words.startswith("other programs moved 1,000 MB/s on vda (dd 1,000 MB/s), servers and load")
         assert "data-directory" in found.remedy
 
+    def test_what_little_the_trial_moved_is_not_called_nothing(self) -> None:
+        own = (process("kafka-1", 0.2, moved_bytes_per_s=0.3 * MB), process("worker", 0.1))
+        (found,) = disturbances(SYNCED, use(host(0.05, 0.3), *own, devices=(device(written_bytes_per_s=205 * MB),)))
+        assert "other programs moved 205 MB/s on vda, servers and load generator 0.30 MB/s" in found.words
+
     def test_less_of_it_is_a_doubt_and_next_to_nothing_is_fine(self) -> None:
         assert on_shared_disk(others=20 * MB, devices=(device(written_bytes_per_s=23 * MB),))[0].harm is Harm.DOUBTFUL
         assert on_shared_disk(others=5 * MB, devices=(device(written_bytes_per_s=8 * MB),)) == ()
