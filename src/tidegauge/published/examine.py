@@ -49,6 +49,7 @@ from tidegauge.published.verdict import (
     ratio_across,
     ratio_of,
     size_of,
+    with_other_limit,
     within_window,
 )
 
@@ -409,6 +410,7 @@ def _answer_to_question(
     if across:
         terms = unequal_terms(above.specs, below.specs, question.varied, case.run)
         answer = answer.with_remark("; ".join(filter(None, (f"UNEQUAL: {terms}" if terms else "", ACROSS))))
+    answer = with_other_limit(answer, case.claim.limit, above.limits | below.limits)
     problems = (*above.problems, *below.problems)
     if problems and answer.verdict is ClaimVerdict.NOT_DECIDED:
         answer = answer.with_remark(f"left out: {problems[0]}")

@@ -19,6 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from tidegauge.config.fields import AbsoluteRate, Duration, Fields, Size, member_of, one_of
 from tidegauge.config.fields import Settings as OwnNames
 from tidegauge.model.trial import MeasuredResult, TrialSpec, family
+from tidegauge.model.use import Resource
 from tidegauge.published.incident import Incident
 from tidegauge.statistics.figures import PERCENTILES, SUSTAINABLE, find_value_in_trial
 
@@ -403,6 +404,7 @@ class _Claimed(Fields):
         common: holds for all its places.
         for_each: the claim is made for each of these values, and holds only if it holds for all.
         at: the same for each of these places. A system without forms is not asked for the `form` of a place.
+        limit: the resource by which the report explains its rates; None where it gives no such reason.
         contradiction: where the report says something else itself; "" where it does not.
         unreproducible: why it can't be examined on a machine such as this; "" if it can.
     """
@@ -416,6 +418,7 @@ class _Claimed(Fields):
     common: Place = Place()
     for_each: dict[str, list[int | str]] = Field(default_factory=dict)
     at: list[Place] = Field(default_factory=list)
+    limit: Annotated[Resource, member_of(Resource)] | None = None
     contradiction: Words = ""
     unreproducible: Words = ""
 

@@ -23,7 +23,7 @@ from tidegauge.model.trial import (
     family,
     point_words,
 )
-from tidegauge.model.use import ROUND_TRIPS
+from tidegauge.model.use import ROUND_TRIPS, Limiting, Resource
 from tidegauge.model.workload import Arrival
 from tidegauge.plain import grouped
 from tidegauge.published.incident import incidents_of_plan
@@ -76,6 +76,7 @@ class ObservedFigure:
 
     `resolution`: the share by which it may be off alike in every block. `specs`: of the trials that it is of. `window`:
     the searches among them that ended at the messages in flight that the load allows itself, with the evidence.
+    `limits`: what limited the searches, as far as that is known.
     `absence`: why there is none, for a list that names the place before it; "" where the problem says it as shortly.
     """
 
@@ -85,6 +86,7 @@ class ObservedFigure:
     resolution: float = 0.0
     specs: tuple[TrialSpec, ...] = ()
     window: tuple[str, ...] = ()
+    limits: frozenset[Resource] = frozenset()
     absence: str = ""
 
     @property
@@ -245,6 +247,7 @@ def _observe_searches(figure: PublishedFigure, fitting: Sequence[TrialSpec], run
     doubts: dict[int, str] = {}
     used: list[Finding] = []
     problems, window = [], []
+    limits: set[Resource] = set()
     results = {result.spec.trial_id: result for result in run.results}
     findings = {finding.finding_id: finding for finding in run.findings}
     for step_id, (spec, *_) in grouped((spec.step_id, spec) for spec in fitting).items():
@@ -266,24 +269,22 @@ def _observe_searches(figure: PublishedFigure, fitting: Sequence[TrialSpec], run
         values[spec.block] = value
         used.append(finding)
         doubts |= _doubt_of_result(confirmation) if confirmation else {}
-        window += _at_the_window(step_id, goal.upper_msgs_per_s, run)
+        limiting = _limiting_of_search(step_id, goal.upper_msgs_per_s, run)
+        if limiting is not None:
+            limits.add(limiting.resource)
+            window += [f"{step_id}: {limiting.as_near}"] if limiting.resource in ROUND_TRIPS else []
     specs = tuple(spec for spec in fitting if spec.block in values)
     resolution = FINDING_FIGURES[SUSTAINABLE].resolution_in(used)
-    return ObservedFigure(values, tuple(problems), doubts, resolution, specs, tuple(window))
+    return ObservedFigure(values, tuple(problems), doubts, resolution, specs, tuple(window), frozenset(limits))
 
 
-def _at_the_window(step_id: str, upper: float | None, run: ExaminedRun) -> list[str]:
-    """The evidence that a search ended where the load's window was full and nothing else; [] if it did not.
-
-    Of the trials at the lowest rate that failed. Where nobody recorded what limited a trial, nothing is known.
-    """
+def _limiting_of_search(step_id: str, upper: float | None, run: ExaminedRun) -> Limiting | None:
+    """What limited a search: the newest trial at the lowest rate that failed; None where nobody recorded it."""
     loads = [result for result in run.results if isinstance(result, LoadResult)]
     above = [
         load.limiting for load in loads if load.spec.is_of_step(step_id) and upper and load.spec.msgs_per_s == upper
     ]
-    return [
-        f"{step_id}: {limiting.as_near}" for limiting in above[-1:] if limiting and limiting.resource in ROUND_TRIPS
-    ]
+    return above[-1] if above else None
 
 
 def _figure_of_search(

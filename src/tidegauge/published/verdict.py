@@ -22,11 +22,12 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from tidegauge.numbers import join_first
+from tidegauge.model.use import Resource
+from tidegauge.numbers import join_first, join_with_and
 from tidegauge.plain import grouped
 from tidegauge.statistics.intervals import BLOCKS_MIN, CONFIDENCE, geometric_mean, paired_ratio, unpaired_ratio
 
@@ -347,6 +348,17 @@ def answer_with_doubts(answer: ClaimAnswer, ratio: ClaimRatio, doubts: Sequence[
         few = "too few trials that are not DOUBTFUL: "
         return ClaimAnswer(ClaimVerdict.NOT_DECIDED, f"{few}{answer.reason}", f"{few}{answer.short}")
     return answer
+
+
+def with_other_limit(answer: ClaimAnswer, limit: Resource | None, limits: Collection[Resource]) -> ClaimAnswer:
+    """An answer that says so where the report explains its rates by one resource, and another one limited them here.
+
+    Whose disks were full there and whose CPUs were full here has not tried the report's reason.
+    """
+    others = sorted({*limits} - {limit, Resource.UNKNOWN})
+    if limit is None or not others or answer.verdict is ClaimVerdict.NOT_DECIDED:
+        return answer
+    return answer.with_remark(f"the report's reason is the {limit}, and here the limit was {join_with_and(others)}")
 
 
 def within_window(answer: ClaimAnswer, limited: Sequence[str]) -> ClaimAnswer:

@@ -153,6 +153,26 @@ def test_a_rate_that_something_else_limited_stands(resource: Resource) -> None:
     assert judged(TWICE, unknown).verdict is CONFIRMED
 
 
+@pytest.mark.parametrize(
+    ("reason", "here", "said"),
+    [
+        (Resource.DISK, Resource.HOST_CPU, True),
+        (Resource.DISK, Resource.DISK, False),
+        (Resource.DISK, Resource.UNKNOWN, False),
+        (None, Resource.HOST_CPU, False),
+    ],
+)
+def test_a_verdict_says_where_another_resource_limited_rates_than_in_the_report(
+    reason: Resource | None, here: Resource, said: bool
+) -> None:
+    kafka, _ = at_the_window("kafka", here)
+    spec, finding = throughput("pulsar", 10_000)
+    run = replace(kafka, specs=[*kafka.specs, spec], findings=[*kafka.findings, finding])
+    outcome = judged(TWICE.model_copy(update={"limit": reason}), run)
+    assert outcome.verdict is CONFIRMED
+    assert ("the report's reason is the disk, and here the limit was host CPU" in outcome.reason) is said
+
+
 def test_a_latency_at_a_rate_that_the_window_made_decides_nothing_either() -> None:
     _, failed = at_the_window("kafka", Resource.WINDOW)
     kafka, pulsar = confirmed("kafka", 40_000, 40.0), confirmed("pulsar", 40_000, 1.0)

@@ -36,6 +36,7 @@ from tidegauge.campaign.plan.fairness import contender_of_trial
 from tidegauge.campaign.read.fingerprint import system_of
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import CatchUp, LoadResult, PhaseFigures, RateRule, Validity
+from tidegauge.model.use import Resource
 from tidegauge.model.workload import PHASES, ClientSettings, DeviceReads, LateReaders, Payload, ServerLimits, Workload
 from tidegauge.published.across import runs_together
 from tidegauge.published.differences import differences_from_report
@@ -50,6 +51,7 @@ from tidegauge.published.verdict import (
     judge_bound,
     judge_ratio,
     size_of,
+    with_other_limit,
     within_window,
 )
 from tidegauge.report.published import published_plan
@@ -213,6 +215,10 @@ def limited(*steps: str) -> Scene:
     return lambda _: within_window(ClaimAnswer(ClaimVerdict.CONFIRMED, "4 times"), steps)
 
 
+def explained(*limits: Resource) -> Scene:
+    return lambda _: with_other_limit(ClaimAnswer(ClaimVerdict.CONFIRMED, "4 times"), Resource.DISK, limits)
+
+
 def labelled(figure: str) -> Scene:
     """How a figure is called where it is shown."""
     claim = Bound(kind="bound", id="c", text="x", source="s", figure=figure, of=Operand(system="kafka"))
@@ -261,6 +267,8 @@ VERDICTS: dict[str, Scene] = {
     "a ratio of the size": seen(20.0, 40.0, size=size_of(29.0)),
     "a ratio below 1 that has a size": seen(0.5, 0.9, size=size_of(29.0)),
     "an absolute value": lambda _: judge_bound([4.0, 9.0], "ms", Limits(at_most=15.0)),
+    "rates that CPUs limited": explained(Resource.SERVER_CPU),
+    "rates that disks limited": explained(Resource.DISK),
     "a full window": limited("0001-max-throughput: round trips"),
     "no full window": limited(),
     "batches": lambda _: Place(batch_size=10240).words(),
@@ -401,6 +409,7 @@ CLAIMS = [
     Claim("it rests on a DOUBTFUL trial", "a doubtful trial of five", "five blocks of both"),
     Claim("too few trials that are not DOUBTFUL", "a doubtful trial", "a doubtful trial of five"),
     Claim("limited by the messages that may be in flight", "a full window", "no full window"),
+    Claim("the report's reason is the {}, and here", "rates that CPUs limited", "rates that disks limited"),
     Claim("an absolute value, which can't", "an absolute value", "a ratio above 1"),
     # guarantee.py
     Claim("{} gone after {} of {}", "lost in 20 cuts", "kept in 20 cuts"),
