@@ -64,6 +64,15 @@ def test_one_node_refuses_level_1_and_says_what_is_possible(name: str) -> None:
         refuse_impossible(system, choice, system.default_version, 1)
 
 
+@pytest.mark.parametrize(
+    ("version", "has_bypass"), [("2.6.1", False), ("2.7.5", False), ("2.8.0", True), ("4.2.4", True), ("/a/2.6", True)]
+)
+def test_pulsar_can_bypass_its_journal_since_2_8(version: str, has_bypass: bool) -> None:
+    choices = registry.system_named("pulsar").possible_levels(version, 3)
+    assert (LevelChoice(2, "bypass") in choices) is has_bypass
+    assert LevelChoice(2, "journal") in choices
+
+
 def test_a_form_that_does_not_exist_is_refused() -> None:
     from tidegauge.systems.api import refuse_impossible
 

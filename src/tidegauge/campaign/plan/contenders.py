@@ -220,7 +220,8 @@ def _choose_level(campaign: Campaign, place: int, implementation: System, expect
     if forms:
         where = campaign.where(*at, "form")
         raise UserError(
-            f"{where}: durability.form: {implementation.title} has no form '{target.form}' of level {target.level}"
+            f"{where}: durability.form: {implementation.title} {system.version or implementation.default_version} has "
+            f"no form '{target.form}' of level {target.level}"
             f"{did_you_mean(target.form, forms)}; it has {', '.join(forms)}.",
             "Name one of these, or leave 'form' out.",
         )

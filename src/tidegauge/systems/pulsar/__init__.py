@@ -177,10 +177,10 @@ class PulsarSystem(System):
         return provision(recipe(version), report)
 
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
-        """See `System.possible_levels`. Local async has two forms."""
+        """See `System.possible_levels`. Local async has two forms, of which old versions have one."""
         choices: list[LevelChoice] = []
         for number in levels_for_nodes(nodes):
-            forms = ("",) if number in (1, 3) else (level.JOURNAL, level.BYPASS)
+            forms = ("",) if number in (1, 3) else level.forms_of_version(version)
             choices.extend(LevelChoice(number, form) for form in forms)
         return choices
 

@@ -15,6 +15,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tidegauge.distribution.coordinates import is_before
 from tidegauge.durability import HalfOfLevel, find_level, grouped_clauses, is_majority, no_level, weakest
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting, by_scope, listed_entries, scopes_of, values_of
@@ -221,6 +222,15 @@ UNSYNCED = {
     "journalPageCacheFlushIntervalMSec": "1000",
 }
 BYPASSED = {"journalWriteData": "false", "journalSyncData": "false", "journalMaxGroupWaitMSec": "1"}
+
+
+_BYPASS_SINCE = (2, 8)
+"""BookKeeper can do without its journal (`journalWriteData`) since 4.14, which Pulsar has since 2.8."""
+
+
+def forms_of_version(version: str) -> tuple[str, ...]:
+    """In which ways a version does without a sync. A directory is taken for a new one."""
+    return (JOURNAL,) if is_before(version, _BYPASS_SINCE) else (JOURNAL, BYPASS)
 
 
 def journal_settings(choice: LevelChoice) -> Mapping[str, str]:
