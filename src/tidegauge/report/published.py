@@ -27,7 +27,7 @@ _GRADES = {
     Grade.ORDERING: "ordering",
     Grade.SIZE: "ordering and size",
     Grade.ABSOLUTE: "absolute value, never decided",
-    Grade.GUARANTEE: "guarantee, never proved",
+    Grade.GUARANTEE: "guarantee",
 }
 _PLACE_CHARS_MAX = 40
 CONTRADICTS = "the report contradicts itself here"
