@@ -262,6 +262,19 @@ def test_what_is_less_than_a_power_cut_is_said_with_its_verdict(tmp_path: Path) 
         assert any("process crash" in text for text in badges) is (means is Means.CRASH)
 
 
+def test_cuts_of_power_are_not_called_crashes_where_a_run_has_both(tmp_path: Path) -> None:
+    both = [
+        found(attestations=(attestation(means=means, cuts=cuts),))
+        for means, cuts in ((Means.CRASH, 5), (Means.POWER, 9))
+    ]
+    run = replace(stored(tmp_path, *pair()), findings=tuple(both))
+    badges = [badge.text for badge in first_screen(run).badges if " cuts" in badge.text]
+    assert badges == [
+        "5 cuts (process crash, not a power cut): lost 0 acknowledged messages",
+        "9 cuts: lost 0 acknowledged messages",
+    ]
+
+
 def test_messages_without_an_outcome_did_not_fail(tmp_path: Path) -> None:
     fast, slow = pair()
     text = screen(stored(tmp_path, fast, replace(slow, unresolved=7)))

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from tidegauge.comparison.order import compared_trials_of
 from tidegauge.durability import levels_found
 from tidegauge.limiting.decide import FULL
-from tidegauge.model.attest import Attestation, Means
+from tidegauge.model.attest import Means
+from tidegauge.model.finding import Finding
 from tidegauge.model.level import CutsStanding
 from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import (
@@ -180,7 +181,7 @@ def _all_badges(facts: RunFacts) -> list[Badge]:
         return badges
     badges.append(_level_badge(run))
     if run.attestations:
-        badges.append(_cuts_badge(run, run.attestations))
+        badges += _cuts_badges(run)
     if run.measured:
         badges += [_message_badge(run), _generator_badge(run.measured), *_clock_badges(run.measured)]
     return [*badges, _validity_badge(run), *_terms_badges(run)]
@@ -252,13 +253,20 @@ def _level_badge(run: StoredRun) -> Badge:
     return Badge(GOOD, f"{level}, {attested}", f"{sentence} {no_cut}", "durability")
 
 
-def _cuts_badge(run: StoredRun, cuts: Sequence[Attestation]) -> Badge:
-    """What the cuts of this run itself said."""
-    decided = all(finding.decided for finding in run.findings)
-    state = BAD if any(finding.refuted for finding in run.findings) else GOOD if decided else DOUBT
+def _cuts_badges(run: StoredRun) -> list[Badge]:
+    """What the cuts of this run itself said: those of power apart from crashes."""
+    by_label = grouped(
+        (attestation.label, finding) for finding in run.findings for attestation in finding.attestations[:1]
+    )
+    return [_cuts_badge(label, findings) for label, findings in by_label.items()]
+
+
+def _cuts_badge(label: str, findings: Sequence[Finding]) -> Badge:
+    decided = all(finding.decided for finding in findings)
+    state = BAD if any(finding.refuted for finding in findings) else GOOD if decided else DOUBT
+    cuts = [attestation for finding in findings for attestation in finding.attestations]
     lost = sum(attestation.lost for attestation in cuts)
-    label = f" ({cuts[0].label})" if cuts[0].label else ""
-    cuts_made = f"{plural(sum(attestation.cuts for attestation in cuts), 'cut')}{label}"
+    cuts_made = plural(sum(attestation.cuts for attestation in cuts), "cut") + (f" ({label})" if label else "")
     text = f"{cuts_made}: lost {count(lost)} acknowledged messages"
     return Badge(state, f"REFUTED in {text}" if state == BAD else text, "", "durability")
 
