@@ -14,9 +14,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from itertools import accumulate, combinations, product
+from itertools import combinations, product
 
 Places = tuple[int, ...]
 ValuePair = tuple[tuple[int, int], tuple[int, int]]
@@ -49,61 +48,10 @@ def design_points(design: Design, sizes: Sequence[int]) -> list[Places]:
         )
         return [base, *others]
     if design is Design.PAIRWISE and len(sizes) > 2:
-        return _balance(cover_pairs(sizes), sizes)
+        from allpairspy import AllPairs  # Only who asks for such a design needs it.
+
+        return _balance([list(point) for point in AllPairs([list(range(size)) for size in sizes])], sizes)
     return list(product(*(range(size) for size in sizes)))
-
-
-@dataclass
-class _Value:
-    """A value of an axis, and the values of other axes that it has been in a point with.
-
-    Attributes:
-        bit: its own among the bits of all values of all axes, in their order.
-        before, after: the bits of values of axes before its own and after it.
-    """
-
-    place: int
-    bit: int
-    before: int = 0
-    after: int = 0
-    uses: int = 0
-
-    def rank(self, others: int) -> tuple[int, int, bool, int, int]:
-        """The order in which values are taken for a point that has the others: first what makes most new pairs.
-
-        Then what lacks most pairs with values of later axes, since these are still to be chosen.
-        """
-        new_pairs = (others & ~self.before).bit_count()
-        return -new_pairs, self.after.bit_count(), not self.uses, -self.uses, -self.before.bit_count()
-
-
-def cover_pairs(sizes: Sequence[int]) -> list[list[int]]:
-    """Returns points that have every pair: they are made one by one, and each value by value.
-
-    They are those of the library `allpairspy`, which takes forty times as long.
-    """
-    offsets = accumulate(sizes, initial=0)
-    axes = [
-        [_Value(place, 1 << offset + place) for place in range(size)]
-        for offset, size in zip(offsets, sizes, strict=False)
-    ]
-    points, pairs_left = [], pairs_count(sizes)
-    while pairs_left:
-        chosen: list[_Value] = []
-        mask = 0
-        for values in axes:
-            # Sorted, not only searched: of equal values the one that was further up before is taken.
-            values.sort(key=lambda value, others=mask: value.rank(others))  # type: ignore[misc]
-            chosen.append(values[0])
-            mask |= values[0].bit
-        for value in chosen:
-            earlier = mask & (value.bit - 1)
-            pairs_left -= (earlier & ~value.before).bit_count()
-            value.before |= earlier
-            value.after |= mask & ~earlier & ~value.bit
-            value.uses += 1
-        points.append([value.place for value in chosen])
-    return points
 
 
 def _balance(points: list[list[int]], sizes: Sequence[int]) -> list[Places]:
@@ -115,23 +63,16 @@ def _balance(points: list[list[int]], sizes: Sequence[int]) -> list[Places]:
     used = [Counter(point[axis] for point in points) for axis in range(len(sizes))]
     for point in points:
         for axis, size in enumerate(sizes):
-            own_pairs = _pairs_of_axis(point, axis)
+            own_pairs = [pair for pair in combinations(enumerate(point), 2) if (axis, point[axis]) in pair]
             rarest = min(range(size), key=lambda place, axis=axis: used[axis][place])  # type: ignore[misc]
             if used[axis][rarest] + 1 >= used[axis][point[axis]] or any(pairs[pair] < 2 for pair in own_pairs):
                 continue
             pairs.subtract(own_pairs)
             used[axis].subtract([point[axis]])
             point[axis] = rarest
-            pairs.update(_pairs_of_axis(point, axis))
+            pairs.update(pair for pair in combinations(enumerate(point), 2) if (axis, rarest) in pair)
             used[axis].update([rarest])
     return [tuple(point) for point in points]
-
-
-def _pairs_of_axis(point: Sequence[int], axis: int) -> list[ValuePair]:
-    """The pairs of a point to which its value on one axis belongs."""
-    value = (axis, point[axis])
-    others = enumerate(point)
-    return [(other, value) if other < value else (value, other) for other in others if other != value]
 
 
 def pairs_of_points(points: Iterable[Places]) -> set[ValuePair]:

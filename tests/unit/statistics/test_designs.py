@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
 from itertools import product
 
 import pytest
-from allpairspy import AllPairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegauge.statistics.designs import (
     Design,
-    cover_pairs,
     design_of_points,
     design_points,
     pairs_count,
@@ -46,21 +43,6 @@ def test_ten_axes_with_186_624_points_become_25() -> None:
     assert (math.prod(sizes), len(points)) == (186_624, 25)
     assert points == design_points(Design.PAIRWISE, sizes), "always the same ones"
     assert len(set(points)) == len(points)
-
-
-@given(st.lists(st.integers(1, 6), min_size=3, max_size=9))
-@settings(max_examples=40, deadline=None)
-def test_the_points_are_those_of_the_library(sizes: list[int]) -> None:
-    library = [list(point) for point in AllPairs([list(range(size)) for size in sizes])]
-    assert cover_pairs(sizes) == library
-
-
-def test_a_design_of_twelve_axes_with_22_values_takes_a_moment() -> None:
-    begin_s = time.process_time()
-    points = design_points(Design.PAIRWISE, [22] * 12)
-    took_s = time.process_time() - begin_s
-    assert (len(points), len(pairs_of_points(points))) == (828, pairs_count([22] * 12))
-    assert took_s < 2.0, "the library needs 7 s for it"
 
 
 def test_no_value_is_used_far_more_than_others() -> None:
