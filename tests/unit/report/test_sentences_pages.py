@@ -80,6 +80,7 @@ from tidegauge.report.contests import contest_line, contest_notes, points_clause
 from tidegauge.report.distributions import Within
 from tidegauge.report.effects import effects_notes, effects_of_findings, effects_sentence, planned_design_words
 from tidegauge.report.facts import RunFacts
+from tidegauge.report.html.answer import answer
 from tidegauge.report.html.comparison import comparison_page, comparison_plots
 from tidegauge.report.html.first_table import first_table
 from tidegauge.report.html.index_rows import index_row
@@ -625,6 +626,8 @@ SCENES |= {
     "picture of all points": lambda: first_picture(run_named("sweep-of-three")[0]),
     "points without a picture": lambda: [points_left_out(_POINTS)],
     "points with a picture": lambda: ["all of them", points_left_out(_POINTS[:20])],
+    "loads of a sweep": lambda: answer(run_named("sweep-of-settings")[0]).loads,
+    "loads of one trial": lambda: answer(one_run()).loads,
     "curve": lambda: _curves(""),
     "curve with an INVALID load": lambda: _curves("INVALID"),
     "a sweep with a DOUBTFUL trial": lambda: first_picture(_last_of_sweep_doubtful()),
@@ -684,7 +687,7 @@ CLAIMS += [
     Claim("Hollow: not sustained, DOUBTFUL or INVALID.", "all-invalid", "one-system"),
     Claim(" Hollow: a DOUBTFUL trial confirmed it.", "search-with-doubt", "search-of-a-sweep"),
     Claim(" Hollow: some of its trials are DOUBTFUL.", "a sweep with a DOUBTFUL trial", "sweep-of-levels"),
-    Claim("At {} it differs in what their values say.", "repeated sweep", "sweep-of-levels"),
+    Claim("At {} it differs in what their values say.", "loads of a sweep", "loads of one trial"),
     *claims_of(
         "search-of-blocks", "curves-of-a-sweep",
         "Steps of the search{}", "{}: {} trials, {} sustained", "Filled: sustained; hollow: not, or INVALID.{}",
