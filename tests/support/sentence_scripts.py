@@ -131,4 +131,6 @@ NO_SENTENCES = (
     ".legend button",
     "seconds since load began",
     "details:is(.fold, .points):not([open])",
+    "thead tr:last-child > *",
+    "tbody tr",
 )
