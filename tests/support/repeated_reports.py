@@ -17,7 +17,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import CONFIRMATION, CatchUp, Latency, LoadResult, LoadSpec, PhaseFigures, TrialSpec
 from tidegauge.model.workload import BEFORE, DURING, DeviceReads
 from tidegauge.published.examine import report_named
-from tidegauge.published.model import FIGURES, MAX_THROUGHPUT, Place, PublishedReport
+from tidegauge.published.model import FIGURES, MAX_THROUGHPUT, PublishedReport
 from tidegauge.published.observe import ExaminedRun, is_at_place
 from tidegauge.report.whole_report import WholeReportFacts, whole_report
 from tidegauge.statistics.figures import SUSTAINABLE
@@ -73,7 +73,7 @@ def _values_at(report: PublishedReport, trial: TrialSpec, run: ExaminedRun) -> I
     """What the report's tables say of a trial's place, by the names of measured figures, in their own units."""
     for table in report.tables:
         for row in table.rows:
-            place = Place.model_validate({**table.common.given(), **row.given()})
+            place = row.within(table.common)
             for name, value in zip(table.figures, row.values, strict=True):
                 figure = FIGURES[name]
                 if figure.experiment == trial.experiment and is_at_place(place, trial, run):

@@ -247,15 +247,16 @@ def examine_runs(names: Sequence[str], runs_directory: Path, files: WantedFiles,
 
 def examined_report(runs: Sequence[store.StoredRun], out: Output) -> WholeReportFacts:
     """What runs of one report's campaigns say of it. Raises `UserError` if they must not be put together."""
-    from tidegauge.campaign.read.published import examine_claims, measured_of
+    from tidegauge.campaign.read.published import measured_of
     from tidegauge.comparison.across import examined_together
-    from tidegauge.published.examine import report_named
+    from tidegauge.published.examine import examine, report_named
     from tidegauge.report.whole_report import whole_report
 
     choices = [_choice_of_run(run) for run in runs]
-    measured = list(map(measured_of, runs))
-    outcome = examine_claims(choices[0], runs[0]) if len(runs) == 1 else examined_together(choices, runs, measured)
-    return whole_report(report_named(choices[0].report), runs, measured, outcome, out.program)
+    report, measured = report_named(choices[0].report), list(map(measured_of, runs))
+    alone = len(runs) == 1
+    outcome = examine(report, choices[0], measured[0]) if alone else examined_together(choices, runs, measured)
+    return whole_report(report, runs, measured, outcome, out.program)
 
 
 def show_report(facts: WholeReportFacts, files: WantedFiles, out: Output) -> None:

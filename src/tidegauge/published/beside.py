@@ -165,7 +165,7 @@ def _table_beside(
     columns = tuple(PublishedColumn(name, report.unit_of(name)[0]) for name in table.figures)
     rows = []
     for row in table.rows:
-        place = Place.model_validate({**table.common.given(), **row.given()})
+        place = row.within(table.common)
         cells = (
             _cell_beside(name, value, place, report.unit_of(name)[1], runs)
             for name, value in zip(table.figures, row.values, strict=True)
