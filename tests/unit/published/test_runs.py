@@ -403,7 +403,7 @@ def test_a_report_by_name_takes_the_newest_run_of_each_campaign_and_writes_its_p
     more = ["--html", str(page), "--markdown", str(text)]
     assert run_command(["published", "streamnative-2020", "--runs-dir", str(tmp_path), *more]) == 0
     shown = capsys.readouterr()
-    assert newer in shown.out and older not in shown.out
+    assert f"Run A: {newer} (" in shown.out and f": {older} (" not in shown.out
     assert "page.html" in shown.out and "page.md" in shown.out
     claims = len(report_named("streamnative-2020").claims)
     assert f"Of {claims} claims 1 contradicted, {claims - 1} not measured yet" in page.read_text()
