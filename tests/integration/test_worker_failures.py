@@ -128,8 +128,8 @@ def test_a_wrong_secret_is_refused_and_not_in_any_process_list(
 
 
 def test_a_worker_that_cannot_start_says_why(host: LocalHost, tmp_path: Path) -> None:
-    with pytest.raises(StartFailedError, match="NoSuchFlag") as caught:
-        start_worker(host, "null", tmp_path, WorkerOptions(jvm_flags=("-XX:+NoSuchFlag",)))
+    with pytest.raises(StartFailedError, match="NoSuchOption") as caught:
+        start_worker(host, "null", tmp_path, WorkerOptions(jvm={"NoSuchOption": "true"}))
     assert caught.value.log_path == tmp_path / "worker.log"
     assert not host.status("worker").running
 

@@ -35,6 +35,7 @@ class SystemChoice:
         producer, consumer: the client's own settings, which win over the neutral ones of the workload.
         heap_mb, direct_memory_mb: for each node's JVM, MiB; `AUTO` until the machine's memory is looked at.
         shape: the system's own options of layout, such as {"brokers": "1"}.
+        jvm: options of the servers' JVMs, such as {"UseZGC": "true"} (see `config.jvm_options`).
         durability: instead of the campaign's; None = the campaign's. Other levels make a comparison unequal.
         optional: leave it out, with the reason, where its files are not available or memory does not suffice for it.
         attach: the cluster to attach to instead of starting servers; None = start them.
@@ -57,6 +58,7 @@ class SystemChoice:
     partitions: int = 0
     copies: int = 0
     topic: Mapping[str, str] = field(default_factory=dict)
+    jvm: Mapping[str, str] = field(default_factory=dict)
     locate: Callable[[str, str], str] | None = field(default=None, compare=False, repr=False)
 
 
@@ -75,6 +77,7 @@ class WorkerChoice:
         grain_ns: half of the messages may be so late, to be sent together; None = as the host's CPUs suggest.
         count: workers that carry out each trial together. Memory is that of each.
         hosts: of a fleet, that the workers are on, the same number on each; 0 = on this host.
+        jvm: options of its JVM, such as {"UseZGC": "true"} (see `config.jvm_options`).
     """
 
     heap_mb: int = 0
@@ -83,6 +86,7 @@ class WorkerChoice:
     grain_ns: int | None = None
     count: int = 1
     hosts: int = 0
+    jvm: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def on_one_host(self) -> int:

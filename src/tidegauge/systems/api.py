@@ -86,6 +86,7 @@ class DeployRequest:
         shape: the system's own options of layout, such as {"brokers": "1"} (see `System.shape_problem`).
         seats: by number, where nodes are in a network of their own; empty = all on loopback. So is `KEEPER`.
         own_disks: whether each node has all of `disks`, on a host of its own, instead of its turn.
+        jvm: options of the servers' JVMs, such as {"UseZGC": "true"} (see `config.jvm_options`).
         starts_often: nodes will be killed and started again and again: let them start fast rather than run fast.
     """
 
@@ -103,6 +104,7 @@ class DeployRequest:
     seats: Mapping[int, Seat] = field(default_factory=dict)
     own_disks: bool = False
     starts_often: bool = False
+    jvm: Mapping[str, str] = field(default_factory=dict)
 
     def seat(self, number: int) -> Seat:
         """Where node `number` is, or `KEEPER`."""
@@ -217,6 +219,8 @@ class Deploys(Protocol):
     """Settings of its servers that Tidegauge gives where a campaign doesn't, and that follow from no deployment."""
     reserved_settings: Mapping[str, str] = MappingProxyType({})
     """Settings of its servers that a campaign can't give, as regular expressions, and why: "it ..."."""
+    runs_on_jvm: bool = False
+    """Whether its servers are JVMs, of which a campaign may choose the garbage collector."""
     spaces_in_paths: bool = False
     """Whether it runs with its programs and data below a directory that has a space in its name."""
 

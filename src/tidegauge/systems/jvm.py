@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tidegauge.agent.api import ProcessSpec
+from tidegauge.config.jvm_options import with_jvm_options
 from tidegauge.distribution.cache import cache_directory, make_directory
 from tidegauge.errors import StartFailedError
 from tidegauge.systems.api import LOOPBACK, DeployRequest, Seat
@@ -44,9 +45,9 @@ ARCHIVING_S_MAX = 90.0
 GC_LOG_MB_MAX = 8
 
 
-def jvm_flags(heap_mb: int, direct_memory_mb: int, java_version: str, data_directory: Path) -> tuple[str, ...]:
+def jvm_flags(request: DeployRequest, heap_mb: int, direct_memory_mb: int, data_directory: Path) -> tuple[str, ...]:
     """Flags for memory and collector. The heap has one size from the start: growing it is no part of a measurement."""
-    major = java_major(java_version)
+    major = java_major(request.distribution.java_version)
     flags = [
         f"-Xms{heap_mb}m",
         f"-Xmx{heap_mb}m",
@@ -67,7 +68,7 @@ def jvm_flags(heap_mb: int, direct_memory_mb: int, java_version: str, data_direc
         flags.append("--enable-native-access=ALL-UNNAMED")
     if major >= UNSAFE_WARNINGS_SINCE:
         flags.append("--sun-misc-unsafe-memory-access=allow")
-    return tuple(flags)
+    return with_jvm_options(flags, request.jvm)
 
 
 def quick_start_flags(request: DeployRequest) -> tuple[str, ...]:
@@ -126,7 +127,7 @@ def java_process(
     gc_log = log_path.with_name(f"{log_path.stem}-gc.log") if follow_gc else None
     return ProcessSpec(
         name=name,
-        argv=(str(java_home / "bin" / "java"), *(_gc_flags(gc_log) if gc_log else ()), *arguments),
+        argv=(str(java_home / "bin" / "java"), *(_gc_flags(gc_log, arguments) if gc_log else ()), *arguments),
         env={"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": str(cwd), "JAVA_HOME": str(java_home)},
         cwd=str(cwd),
         log_path=str(log_path),
@@ -160,9 +161,13 @@ def java_server(
     return replace(spec, network_node=seat.link)
 
 
-def _gc_flags(path: Path) -> tuple[str, ...]:
-    """A line for each collection, written by a thread of its own so that a slow disk can't prolong a pause."""
-    return ("-Xlog:async", f'-Xlog:gc:file="{path}":uptime,tags:filecount=1,filesize={GC_LOG_MB_MAX}m')
+def _gc_flags(path: Path, flags: Sequence[str]) -> tuple[str, ...]:
+    """A line for each pause, written by a thread of its own so that a slow disk can't prolong one.
+
+    ZGC's pauses are phases of a collection, and other collectors have phases that are no pauses.
+    """
+    what = "gc,gc+phases" if "-XX:+UseZGC" in flags else "gc"
+    return ("-Xlog:async", f'-Xlog:{what}:file="{path}":uptime,tags:filecount=1,filesize={GC_LOG_MB_MAX}m')
 
 
 def zookeeper_settings(port: int, data_directory: Path, address: str) -> dict[str, str]:

@@ -7,12 +7,13 @@ import contextlib
 import os
 import secrets
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, Self
 
 from tidegauge.agent.api import Host, ProcessSpec
+from tidegauge.config.jvm_options import with_jvm_options
 from tidegauge.distribution.java import JavaRuntime
 from tidegauge.model.load import worker_name
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST, LoadWorker, WorkerStartError
@@ -34,9 +35,10 @@ _OPENED = ("java.base/java.nio", "java.base/sun.nio.ch", "java.base/jdk.internal
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """How the worker's JVM is set up. Sizes in MiB; `jvm_flags` come last and so win.
+    """How the worker's JVM is set up. Sizes in MiB.
 
     Attributes:
+        jvm: options of the JVM, which win over Tidegauge's own: {"UseZGC": "true"} (see `config.jvm_options`).
         spin_share_max: of a CPU, 0 to 1, that each load thread may spin away to send when messages are due.
         grain_ns: half of the messages may be so late, to be sent together; None = as the worker does by itself.
         archives: where it finds, or leaves, what JVMs learnt about its code; None = it learns anew.
@@ -45,7 +47,7 @@ class WorkerOptions:
 
     heap_mb: int = HEAP_MB_LEAST
     direct_memory_mb: int = DIRECT_MEMORY_MB_LEAST
-    jvm_flags: tuple[str, ...] = ()
+    jvm: Mapping[str, str] = field(default_factory=dict)
     spin_share_max: float = 0.05
     grain_ns: int | None = None
     archives: Archives | None = None
@@ -214,7 +216,7 @@ def jvm_flags(java: JavaRuntime, options: WorkerOptions, scratch: Path) -> list[
         flags.append("-Djdk.nio.maxCachedBufferSize=262144")
     if java.major >= 23:
         flags.append("--sun-misc-unsafe-memory-access=allow")
-    return [*flags, *options.jvm_flags]
+    return [*with_jvm_options(flags, options.jvm)]
 
 
 def _await_port(process: WorkerProcess) -> int:

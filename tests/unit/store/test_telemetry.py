@@ -168,6 +168,15 @@ class TestGcLog:
     def test_only_pauses_count(self) -> None:
         assert parse_pauses(self.TEXT) == Pauses(pytest.approx(0.005), 0.0035)
 
+    def test_pauses_of_zgc_are_phases(self) -> None:
+        text = (
+            b"[1.2s][gc,phases] GC(0) Y: Pause Mark Start 0.014ms\n"
+            b"[1.2s][gc,phases] GC(0) Y: Concurrent Mark 2.190ms\n"
+            b"[1.3s][gc,phases] GC(0) Y: Pause Mark End 0.006ms\n"
+            b"[1.3s][gc       ] GC(0) Minor Collection (Warmup) 40M(31%)->10M(8%) 0.010s\n"
+        )
+        assert parse_pauses(text) == Pauses(pytest.approx(20e-6), 14e-6)
+
     def test_a_line_is_counted_once_it_is_whole_and_only_once(self, tmp_path: Path) -> None:
         path = tmp_path / "gc.log"
         log = GcLog(path)

@@ -32,6 +32,13 @@ STANDALONE = DeployRequest(
     Distribution("pulsar", "4.2.4", Path("/d"), None, "25", "", ""), 1, LevelChoice(3), Path("/t"), Path("/l"), 512, 512
 )
 PORTS = Ports(client=6650, admin=8080, bookie=3181, bookie_http=8000)
+
+
+def java_request(java_version: str) -> DeployRequest:
+    """Servers with another Java."""
+    return replace(STANDALONE, distribution=replace(STANDALONE.distribution, java_version=java_version))
+
+
 NODES = [KafkaNode(n, 9091 + n, 9191 + n, 9291 + n, (Path(f"/data/{n}"),)) for n in (1, 2, 3)]
 
 
@@ -157,10 +164,19 @@ class TestBookie:
 
 class TestJvm:
     def test_memory_and_collector(self) -> None:
-        flags = jvm_flags(512, 256, "17.0.15", Path("/data"))
+        flags = jvm_flags(java_request("17.0.15"), 512, 256, Path("/data"))
         assert {"-Xms512m", "-Xmx512m", "-XX:MaxDirectMemorySize=256m", "-XX:+UseG1GC"} <= set(flags)
         assert not any("sun-misc-unsafe" in flag for flag in flags)
-        assert any("sun-misc-unsafe" in flag for flag in jvm_flags(512, 256, "25", Path("/data")))
+        assert any("sun-misc-unsafe" in flag for flag in jvm_flags(java_request("25"), 512, 256, Path("/data")))
+
+    def test_another_collector_goes_without_the_flags_of_the_usual_one(self) -> None:
+        request = replace(java_request("25"), jvm={"UseZGC": "true", "ConcGCThreads": "2"})
+        flags = jvm_flags(request, 512, 256, Path("/data"))
+        assert flags[-2:] == ("-XX:+UseZGC", "-XX:ConcGCThreads=2")
+        assert not {"-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"} & {*flags}
+        usual = jvm_flags(replace(request, jvm={"MaxGCPauseMillis": "50"}), 512, 256, Path("/data"))
+        assert {"-XX:+UseG1GC", "-XX:MaxGCPauseMillis=50"} <= {*usual}
+        assert "-XX:MaxGCPauseMillis=20" not in usual
 
     @pytest.mark.parametrize(("version", "major"), [("17.0.15", 17), ("25", 25), ("21-ea", 21), ("25+36", 25)])
     def test_major(self, version: str, major: int) -> None:
@@ -177,6 +193,10 @@ class TestJvm:
             "-version",
         )
         assert spec.gc_log_path == "/log-gc.log"
+
+    def test_pauses_of_zgc_are_logged_as_phases(self) -> None:
+        spec = java_process("x", Path("/jvm"), ["-XX:+UseZGC"], cwd=Path("/"), log_path=Path("/log"))
+        assert spec.argv[2].startswith("-Xlog:gc,gc+phases:file=")
 
     def test_a_tool_has_no_log_of_its_collector(self) -> None:
         spec = java_process("x", Path("/jvm"), ["-version"], cwd=Path("/"), log_path=Path("/log"), follow_gc=False)

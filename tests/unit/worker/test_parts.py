@@ -166,11 +166,12 @@ def test_several_workers_are_named_with_their_host(tmp_path: Path, monkeypatch: 
 
 
 def test_flags_by_java_version_and_own_flags_win() -> None:
-    options = WorkerOptions(heap_mb=64, jvm_flags=("-XX:+UseZGC",))
+    options = WorkerOptions(heap_mb=64, jvm={"UseZGC": "true"})
     old = jvm_flags(JavaRuntime(Path("/j"), "17.0.1", 17), options, Path("/tmp/s"))
     new = jvm_flags(JavaRuntime(Path("/j"), "25", 25), options, Path("/tmp/s"))
     assert "-Xmx64m" in old
     assert old[-1] == "-XX:+UseZGC"
+    assert "-XX:+UseG1GC" not in old
     bounded = "-Djdk.nio.maxCachedBufferSize=262144"
     assert set(new) - set(old) == {"--sun-misc-unsafe-memory-access=allow", bounded}
 

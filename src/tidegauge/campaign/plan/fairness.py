@@ -109,12 +109,13 @@ def contender_of_trial(
     clients = {
         f"{kind} {name}": value for kind in ("producer", "consumer") for name, value in case.chosen(kind).items()
     }
+    servers = {**choice.settings, **{f"JVM {name}": value for name, value in choice.jvm.items()}}
     return ComparedSystem(
         label=spec.system,
         facts={**client_facts.facts, **_facts_given_to_system(spec, choice, level), **around},
         hazards=tuple(system.hazards(case)),
         client_settings=_unjudged_settings(clients, client_facts.judged),
-        server_settings=_unjudged_settings(choice.settings, client_facts.judged),
+        server_settings=_unjudged_settings(servers, client_facts.judged),
     )
 
 

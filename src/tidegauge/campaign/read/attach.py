@@ -62,7 +62,7 @@ _HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.\-]+):(\d{1,5})")
 _PORT_MAX = 65535
 _ADDRESSES_MAX = 50
 """Each may be waited for, and from any one a client learns the others."""
-SERVERS_KEYS = ("settings", "heap", "direct-memory", "shape")
+SERVERS_KEYS = ("settings", "heap", "direct-memory", "shape", "jvm")
 """Keys of a system that say something of servers, which nobody here has where they are others'."""
 
 

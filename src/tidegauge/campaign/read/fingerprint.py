@@ -76,6 +76,7 @@ def system_of(meant: Mapping[str, str], spec: TrialSpec) -> SystemChoice | None:
         heap_mb=int(text_by_path[f"{at}.heap_mb"]),
         direct_memory_mb=int(text_by_path[f"{at}.direct_memory_mb"]),
         shape=_values_below(text_by_path, f"{at}.shape."),
+        jvm=_values_below(text_by_path, f"{at}.jvm."),
     )
 
 

@@ -38,6 +38,7 @@ from tidegauge.config.fields import (
     size_between,
     text_matching,
 )
+from tidegauge.config.jvm_options import problems_of_jvm_options
 from tidegauge.config.source import (
     KeyPath,
     Origin,
@@ -185,6 +186,7 @@ class _WorkerFields(Fields):
     precision: Annotated[Share, share_between("0%", "100%")] = WorkerChoice.precision
     grain: Annotated[Duration, duration_between("0us", "500us")] | None = None
     count: Annotated[int, Field(ge=1, le=WORKERS_MAX)] = 1
+    jvm: Settings = Field(default_factory=dict)
 
 
 class _CampaignFields(Fields):
@@ -244,6 +246,7 @@ class _StartedFields(_SystemFields):
     heap: Heap | None = None
     direct_memory: DirectMemory | None = None
     shape: Settings = Field(default_factory=dict)
+    jvm: Settings = Field(default_factory=dict)
 
 
 class _AttachedFields(_SystemFields):
@@ -480,7 +483,9 @@ def _choose_system(
     check_secrets(fields.consumer, source, (*at, "consumer"))
     memory = (None, None) if isinstance(fields, _AttachedFields) else (fields.heap, fields.direct_memory)
     choice = SystemChoice(
-        **fields.model_dump(include={"name", "version", "settings", "producer", "consumer", "shape", "optional"}),
+        **fields.model_dump(
+            include={"name", "version", "settings", "producer", "consumer", "shape", "jvm", "optional"}
+        ),
         heap_mb=_first_mb(memory[0], common.heap if common else None),
         direct_memory_mb=_first_mb(memory[1], common.direct_memory if common else None),
         durability=fields.durability.choice if fields.durability else None,
@@ -493,7 +498,16 @@ def _choose_system(
         return replace(choice, attach=parse_attached_system(fields.attach, source, (*at, ATTACH), system))
     for name, why in setting_problems(system, fields.version or system.default_version, fields.settings):
         source.complain((*at, "settings", name), why)
+    if choice.jvm and not system.runs_on_jvm:
+        source.complain((*at, "jvm"), f"{system.title} does not run on a JVM")
+    else:
+        _check_jvm_options(choice.jvm, source, (*at, "jvm"))
     return choice
+
+
+def _check_jvm_options(options: Mapping[str, str], source: Source, at: KeyPath) -> None:
+    for name, why in problems_of_jvm_options(options):
+        source.complain((*at, name), why)
 
 
 def _first_mb(*sizes_bytes: int | None) -> int:
@@ -614,8 +628,11 @@ def _parse_worker(fields: _WorkerFields, source: Source, fleet: FleetFile) -> Wo
                 f"'{count}': the fleet's hosts have {workers_of_hosts} load generators; leave it out",
             )
         count = workers_of_hosts
+    _check_jvm_options(fields.jvm, source, ("worker", "jvm"))
     grain_ns = None if fields.grain is None else round(fields.grain * 1e9)
-    return WorkerChoice(fields.heap // _MIB, fields.direct_memory // _MIB, fields.precision, grain_ns, count, hosts)
+    return WorkerChoice(
+        fields.heap // _MIB, fields.direct_memory // _MIB, fields.precision, grain_ns, count, hosts, fields.jvm
+    )
 
 
 def _parse_experiments(source: Source) -> list[ExperimentChoice]:

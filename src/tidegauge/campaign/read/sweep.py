@@ -27,7 +27,7 @@ AXES_MAX = 30
 LABEL_CHARS_MAX = 40
 CAMPAIGN_KEYS = ("durability", "nodes")
 SYSTEM_KEYS = ("version", "heap", "direct-memory", "durability", "replication-factor")
-SYSTEM_MAPPINGS = ("settings", "producer", "consumer", "shape", "topic-settings")
+SYSTEM_MAPPINGS = ("settings", "producer", "consumer", "shape", "jvm", "topic-settings")
 """Mappings of a system's own settings, whose names may hold dots: all that follows is the name."""
 
 _ALLOWED = (

@@ -111,6 +111,7 @@ class WorkerStarter:
         options = WorkerOptions(
             memory.heap_mb,
             memory.direct_memory_mb,
+            self._choice.jvm,
             spin_share_max=self._choice.precision,
             grain_ns=self._choice.grain_ns,
             archives=self._archives,

@@ -321,6 +321,7 @@ def start_servers(setup: TrialSetup, host: Host, node_rig: NodeRig) -> Deploymen
         direct_memory_mb=subject.choice.direct_memory_mb,
         settings=subject.choice.settings,
         shape=subject.choice.shape,
+        jvm=subject.choice.jvm,
         disks=tuple(node_rig.disks.values()) or store.disks,
         journal_disks=() if node_rig.disks else store.journal_disks,
         seats=node_rig.seats,

@@ -85,6 +85,7 @@ class KafkaSystem(System):
     name = "kafka"
     title = "Apache Kafka"
     short_title = "Kafka"
+    runs_on_jvm = True
     spoken_by = ("redpanda", "warpstream", "automq", "msk", "confluent", "bufstream")
     driver = "kafka"
     default_version = DEFAULT_VERSION

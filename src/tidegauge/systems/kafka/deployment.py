@@ -206,8 +206,7 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     ports = host.free_ports(1 + PORTS_PER_NODE * request.nodes)
     zookeeper_port, nodes = ports[0], nodes_of(request, ports[1:])
     keeper = f"{request.seat(KEEPER).address}:{zookeeper_port}" if needs_zookeeper(request.distribution.version) else ""
-    java_version = request.distribution.java_version
-    flags = jvm_flags(request.heap_mb, request.direct_memory_mb, java_version, request.data_directory)
+    flags = jvm_flags(request, request.heap_mb, request.direct_memory_mb, request.data_directory)
     host.make_directories(request.data_directory / "tmp", request.log_directory)
     log4j1 = host.write(request.log_directory / "kafka-log4j.properties", LOG4J1_TEXT)
     log4j2 = host.write(request.log_directory / "kafka-log4j2.xml", log4j2_text({}))

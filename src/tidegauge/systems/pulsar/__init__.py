@@ -148,6 +148,7 @@ class PulsarSystem(System):
     name = "pulsar"
     title = "Apache Pulsar"
     short_title = "Pulsar"
+    runs_on_jvm = True
     spoken_by = ("streamnative",)
     driver = "pulsar"
     default_version = DEFAULT_VERSION

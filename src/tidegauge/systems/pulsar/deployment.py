@@ -191,7 +191,7 @@ def _refuse_standalone(request: DeployRequest) -> None:
 
 def server_flags(request: DeployRequest, memory: Memory, directory: Path, logging: Path) -> tuple[str, ...]:
     """Flags of a process with so much memory, whose temporary files are in `directory`."""
-    memory_flags = jvm_flags(memory.heap_mb, memory.direct_mb, request.distribution.java_version, directory)
+    memory_flags = jvm_flags(request, memory.heap_mb, memory.direct_mb, directory)
     return (*memory_flags, *quick_start_flags(request), *pulsar_flags(logging))
 
 
