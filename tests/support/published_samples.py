@@ -10,7 +10,7 @@ from run_samples import latency, result, spec
 
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.trial import CONFIRMATION, LoadResult, LoadSpec, RateRule, Validity
+from tidegauge.model.trial import AS_FAST_AS_IT_GOES, CONFIRMATION, LoadResult, LoadSpec, RateRule, Validity
 from tidegauge.model.workload import Workload
 from tidegauge.published.across import runs_together
 from tidegauge.published.examine import Choice, examine, report_named
@@ -90,6 +90,33 @@ def sustained(kafka: float, pulsar: float, decided: bool = True) -> ExaminedRun:
     return ExaminedRun(tuple(one for one, _ in made), (), tuple(one for _, one in made))
 
 
+def peaks(kafka: float, pulsar: float, **changes: Any) -> list[LoadResult]:
+    """A peak of each system, in msg/s."""
+    return [
+        measured(
+            replace(
+                trial(system),
+                trial_id=f"0001-peak-{system}",
+                experiment="peak",
+                rate_rule=AS_FAST_AS_IT_GOES,
+                msgs_per_s=None,
+            ),
+            5.0,
+            msgs_per_s=rate,
+            **changes,
+        )
+        for system, rate in (("kafka", kafka), ("pulsar", pulsar))
+    ]
+
+
+def peaks_with_backlog(kafka: float, pulsar: float, backlog: int) -> list[LoadResult]:
+    """Peaks whose consumers were so many messages behind at the end."""
+    return [
+        replace(peak, subscriptions=(replace(peak.subscriptions[0], window_end_backlog=backlog),))
+        for peak in peaks(kafka, pulsar)
+    ]
+
+
 TWICE = Factor(
     kind="factor",
     id="c",
@@ -136,6 +163,23 @@ MINE = {
     "tables": [{"id": "t", "source": "s", "figures": ["throughput"], "rows": [{"values": [1]}]}],
     "claims": [{"id": "c", "text": "x", "source": "s", "kind": "bound", "figure": "throughput", "of": {}}],
 }
+WITH_EITHER_MAXIMUM = {
+    **MINE,
+    "differs": [
+        {"text": "a rate is searched for", "where": {"examines": "max-throughput"}},
+        {"text": "a peak stands in", "where": {"examines": "peak"}},
+    ],
+    "tables": [{"id": "t", "source": "s", "figures": ["throughput"], "rows": [{"system": "kafka", "values": [1]}]}],
+    "sections": [
+        {
+            "title": "Throughput",
+            "figures": [
+                {"name": "Table 1", "title": "x", "tables": ["t"], "claims": ["c"], "campaigns": ["throughput"]}
+            ],
+        }
+    ],
+}
+"""A report whose maximum throughput may be measured by a search or by a peak."""
 SERVERS = ServerSetup({"broker": (1 << 30, 0)}, {"num.network.threads": "8"})
 
 

@@ -31,7 +31,8 @@ class PublishedColumn:
     @property
     def words(self) -> str:
         """ "publish latency, p99"."""
-        return FIGURES[self.figure].words
+        figure = FIGURES[self.figure]
+        return figure.reported_as or figure.words
 
     @property
     def quantity(self) -> str:
@@ -179,7 +180,11 @@ def _cell_beside(
 ) -> CellBeside:
     problems = []
     for run in runs:
-        observed = observe(name, place, run)
+        figure = FIGURES[name]
+        observed = observe(figure, place, run)
+        if not observed.values and figure.stand_in is not None:
+            stand_in = observe(figure.stand_in, place, run)
+            observed = stand_in if stand_in.values else observed
         if observed.values:
             values = tuple(observed.values[block] / unit_size for block in sorted(observed.values))
             letters = tuple(dict.fromkeys(run.run_of[spec.trial_id] for spec in observed.specs))

@@ -19,6 +19,7 @@ from tidegauge.published.model import (
     LATENCY,
     MAX_THROUGHPUT,
     MILLISECONDS,
+    PEAK,
     Planned,
     PublishedReport,
 )
@@ -209,7 +210,8 @@ def _examined_length_s(trial: TrialSpec) -> _Value | None:
 
     One that ends with a backlog has no length of its own.
     """
-    examined = trial.rate_rule == CONFIRMATION if trial.experiment == MAX_THROUGHPUT else trial.experiment == LATENCY
+    searched = trial.experiment == MAX_THROUGHPUT
+    examined = trial.rate_rule == CONFIRMATION if searched else trial.experiment in (LATENCY, PEAK)
     return trial.measure_s if examined else None
 
 

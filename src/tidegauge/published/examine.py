@@ -25,6 +25,7 @@ from tidegauge.published.model import (
     Operand,
     Ordering,
     Place,
+    PublishedFigure,
     PublishedReport,
     Row,
     SameGuarantee,
@@ -290,13 +291,14 @@ def _part_and_answer(case: _ClaimCase, question: Question) -> tuple[ClaimPart, C
     report, claim, run = case.report, case.claim, case.run
     if isinstance(claim, Guarantee | SameGuarantee):
         return _part_of_guarantee(case, claim, question)
-    above, below = _observed_sides(question, run)
+    figures = _figures_measured(question, run)
+    above, below = _observed_sides(question, figures, run)
     if run.as_published:
         above, below = _sides_as_published(case, question, above, below)
-    seen = [(question.figure, question.above, above)]
-    seen += [(question.figure, place, observe(question.figure, place, run)) for place in question.shown]
+    seen = [(question.figure, figures[0], question.above, above)]
+    seen += [(question.figure, figures[0], place, observe(figures[0], place, run)) for place in question.shown]
     if below is not None and question.below is not None:
-        seen.append((question.below_figure, question.below, below))
+        seen.append((question.below_figure, figures[1], question.below, below))
     if isinstance(claim, Growth):
         seen = [seen[-1], *seen[1:-1], seen[0]]  # From the first point of the axis to the last.
     sides = tuple(_side_at_place(case, *place) for place in seen)
@@ -324,21 +326,35 @@ def _part_of_guarantee(
         if one.values and other.values and (unlike := _why_not_compared(question, one, other, case.run)):
             answer = ClaimAnswer(ClaimVerdict.NOT_DECIDED, unlike)
     sides = tuple(
-        _side_at_place(case, question.figure, place, cuts.seen) for place, cuts in zip(places, observed, strict=True)
+        _side_at_place(case, question.figure, FIGURES[question.figure], place, cuts.seen)
+        for place, cuts in zip(places, observed, strict=True)
     )
     return ClaimPart(question.words, answer.verdict, answer.reason, None, sides), answer
 
 
-def _observed_sides(question: Question, run: ExaminedRun) -> tuple[ObservedFigure, ObservedFigure | None]:
+def _figures_measured(question: Question, run: ExaminedRun) -> tuple[PublishedFigure, PublishedFigure]:
+    """The figures of both sides, or what stands in for them: for both sides, so that like is compared with like."""
+    asked = above, below = FIGURES[question.figure], FIGURES[question.below_figure]
+
+    def measured(figures: tuple[PublishedFigure, PublishedFigure]) -> bool:
+        sides = _observed_sides(question, figures, run)
+        return not any(side.missing for side in sides if side is not None)
+
+    if above.stand_in is None or below.stand_in is None or measured(asked):
+        return asked
+    stand_ins = above.stand_in, below.stand_in
+    return stand_ins if measured(stand_ins) else asked
+
+
+def _observed_sides(
+    question: Question, figures: tuple[PublishedFigure, PublishedFigure], run: ExaminedRun
+) -> tuple[ObservedFigure, ObservedFigure | None]:
     """Both sides; at the same point of a sweep if several points have one of them."""
     if question.below is None:
-        return observe(question.figure, question.above, run), None
-    other = settings_of(question.below_figure, question.below, run)
-    shared = [setting for setting in settings_of(question.figure, question.above, run) if setting in other]
-    return (
-        observe(question.figure, question.above, run, shared),
-        observe(question.below_figure, question.below, run, shared),
-    )
+        return observe(figures[0], question.above, run), None
+    other = settings_of(figures[1], question.below, run)
+    shared = [setting for setting in settings_of(figures[0], question.above, run) if setting in other]
+    return observe(figures[0], question.above, run, shared), observe(figures[1], question.below, run, shared)
 
 
 def _sides_as_published(
@@ -425,15 +441,17 @@ def _why_not_compared(question: Question, above: ObservedFigure, below: Observed
     return unlike_settings(above.specs, below.specs, question.varied) or terms
 
 
-def _side_at_place(case: _ClaimCase, figure_name: str, place: Operand, seen: ObservedFigure) -> Side:
+def _side_at_place(
+    case: _ClaimCase, figure_name: str, measured: PublishedFigure, place: Operand, seen: ObservedFigure
+) -> Side:
+    """A side of a claim. `measured`: the figure that was observed, or what stands in for it."""
     report, claim, run = case.report, case.claim, case.run
-    figure = FIGURES[figure_name]
     published, source = published_figure(report, claim, figure_name, place)
     unit, scale = report.unit_of(figure_name)
     shown = place.model_copy(update={"form": ""}) if has_no_forms(place.system, run) else place
     return Side(
         place=shown.words(),
-        figure=figure.words,
+        figure=measured.words,
         unit=unit,
         values=tuple(value / scale for _, value in sorted(seen.values.items())),
         missing=seen.missing,

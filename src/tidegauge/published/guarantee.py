@@ -30,7 +30,7 @@ from tidegauge.model.attest import AttestOutcome, AttestVerdict, CycleOutcome, M
 from tidegauge.model.trial import AttestSpec, TrialSpec, Validity
 from tidegauge.numbers import plural
 from tidegauge.published.incident import Incident
-from tidegauge.published.model import LOSING_CUTS, Place
+from tidegauge.published.model import FIGURES, LOSING_CUTS, Place
 from tidegauge.published.observe import ExaminedRun, ObservedFigure, observe, why_no_result
 from tidegauge.published.verdict import ClaimAnswer, ClaimVerdict
 
@@ -96,7 +96,7 @@ def observe_cuts(place: Place, run: ExaminedRun) -> ObservedCuts:
     """What a run's attestations lost at a place, which has an incident."""
     assert place.incident is not None
     # Which trials they are, whatever they found.
-    seen = observe(LOSING_CUTS, place, replace(run, as_published=True))
+    seen = observe(FIGURES[LOSING_CUTS], place, replace(run, as_published=True))
     observed = ObservedCuts(place.words(), place.incident, replace(seen, values={}), seen.specs)
     results = {result.spec.trial_id: result for result in run.attested}
     losing_by_block: dict[int, float] = {}

@@ -16,6 +16,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import (
     AttestResult,
     AttestSpec,
+    CatchUp,
     LoadResult,
     MeasuredResult,
     TrialSpec,
@@ -27,11 +28,13 @@ from tidegauge.model.use import ROUND_TRIPS, Limiting, Resource
 from tidegauge.model.workload import Arrival
 from tidegauge.plain import grouped
 from tidegauge.published.incident import incidents_of_plan
-from tidegauge.published.model import BYTES_PER_S, FIGURES, MAX_THROUGHPUT, Place, PublishedFigure
-from tidegauge.statistics.figures import FINDING_FIGURES, SUSTAINABLE
+from tidegauge.published.model import MAX_THROUGHPUT, PEAK, Place, PublishedFigure
+from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, SUSTAINABLE
 
 KEPT_UP_SHARE_MIN = 0.98
 """Below this share of the offered rate latencies depend on how long a trial lasts."""
+BACKLOG_SHARE_MAX = 0.05
+"""Consumers of a peak that lag by more than this share of what was acknowledged could not have gone on so."""
 _WHY_NONE = "too few samples, or messages without an outcome that would decide it"
 _IN_TRIALS = {"durability", "nodes", *keys_of(WorkloadFields)}
 """Axes of a sweep whose values a trial has in fields of its own."""
@@ -75,8 +78,8 @@ class ObservedFigure:
     """A figure by block, why there is none in those blocks that lack it, and why it is DOUBTFUL where it is.
 
     `resolution`: the share by which it may be off alike in every block. `specs`: of the trials that it is of. `window`:
-    the searches among them that ended at the messages in flight that the load allows itself, with the evidence.
-    `limits`: what limited the searches, as far as that is known.
+    the searches and peaks among them that ended at the messages in flight that the load allows itself, with the
+    evidence. `limits`: what limited them, as far as that is known.
     `absence`: why there is none, for a list that names the place before it; "" where the problem says it as shortly.
     """
 
@@ -95,9 +98,10 @@ class ObservedFigure:
         return "" if self.values else (self.problems[0] if self.problems else "not measured")
 
 
-def observe(figure_name: str, place: Place, run: ExaminedRun, preferred: Sequence[Setting] = ()) -> ObservedFigure:
+def observe(
+    figure: PublishedFigure, place: Place, run: ExaminedRun, preferred: Sequence[Setting] = ()
+) -> ObservedFigure:
     """The figure at a place of the run; of several points that measure the same, at the preferred one in each run."""
-    figure = FIGURES[figure_name]
     fitting = _specs_at_place(figure, place, run)
     if not fitting:
         return _absent_figure(place, figure, run)
@@ -115,9 +119,9 @@ def observe(figure_name: str, place: Place, run: ExaminedRun, preferred: Sequenc
     return _observe_trials(figure, fitting, run)
 
 
-def settings_of(figure_name: str, place: Place, run: ExaminedRun) -> list[Setting]:
+def settings_of(figure: PublishedFigure, place: Place, run: ExaminedRun) -> list[Setting]:
     """Where in the runs a figure is measured at a place, in order."""
-    return _distinct_settings(_specs_at_place(FIGURES[figure_name], place, run), run)
+    return _distinct_settings(_specs_at_place(figure, place, run), run)
 
 
 def _distinct_settings(specs: Sequence[TrialSpec], run: ExaminedRun) -> list[Setting]:
@@ -196,7 +200,8 @@ def _observe_trials(figure: PublishedFigure, fitting: Sequence[TrialSpec], run: 
     results = {result.spec.trial_id: result for result in run.results}
     values: dict[int, float] = {}
     doubts: dict[int, str] = {}
-    problems = []
+    problems, window = [], []
+    limits: set[Resource] = set()
     for spec in fitting:
         result = results.get(spec.trial_id)
         if result is None:
@@ -211,9 +216,16 @@ def _observe_trials(figure: PublishedFigure, fitting: Sequence[TrialSpec], run: 
             continue
         values[spec.block] = value
         doubts |= _doubt_of_result(result)
-    return ObservedFigure(
-        values, tuple(problems), doubts, specs=tuple(spec for spec in fitting if spec.block in values)
-    )
+        if figure.experiment == PEAK and isinstance(result, LoadResult) and result.limiting is not None:
+            limits.add(result.limiting.resource)
+            window += _limited_by_window(spec.trial_id, result.limiting)
+    specs = tuple(spec for spec in fitting if spec.block in values)
+    return ObservedFigure(values, tuple(problems), doubts, specs=specs, window=tuple(window), limits=frozenset(limits))
+
+
+def _limited_by_window(name: str, limiting: Limiting) -> list[str]:
+    """The evidence that a rate was limited by the messages in flight that the load allows itself; [] if it was not."""
+    return [f"{name}: {limiting.as_near}"] if limiting.resource in ROUND_TRIPS else []
 
 
 def _doubt_of_result(result: MeasuredResult) -> dict[int, str]:
@@ -225,20 +237,33 @@ def _doubt_of_result(result: MeasuredResult) -> dict[int, str]:
 
 def _shortcoming_of_load(result: LoadResult) -> str:
     """What a valid trial's own figures say against deciding by them; "" for nothing."""
-    late = result.catch_up
-    if late is not None:
-        if not late.reads.from_device:
-            return reads_words(late.reads)
-        if result.spec.late is not None and late.backlog_msgs < result.spec.late.backlog_msgs:
-            return f"its backlog was {late.backlog_msgs:,} of {result.spec.late.backlog_msgs:,} messages"
-        return ""
+    if result.catch_up is not None:
+        return _shortcoming_of_catch_up(result, result.catch_up)
     if not result.steady:
         return "its warm-up was too short to judge, or never steady"
+    if result.spec.experiment == PEAK:
+        return _shortcoming_of_peak(result)
     offered = result.offered_msgs_per_s
     by_chance = 1 - 3 / math.sqrt(max(1.0, (offered or 0.0) * result.measured_s))
     if offered and result.msgs_per_s < min(KEPT_UP_SHARE_MIN, by_chance) * offered:
         return f"the system did not keep up ({result.msgs_per_s / offered:.0%} of the rate)"
     return ""
+
+
+def _shortcoming_of_catch_up(result: LoadResult, late: CatchUp) -> str:
+    if not late.reads.from_device:
+        return reads_words(late.reads)
+    if result.spec.late is not None and late.backlog_msgs < result.spec.late.backlog_msgs:
+        return f"its backlog was {late.backlog_msgs:,} of {result.spec.late.backlog_msgs:,} messages"
+    return ""
+
+
+def _shortcoming_of_peak(result: LoadResult) -> str:
+    backlog = FIGURES["window_end_backlog"].value_in(result)
+    acknowledged = result.msgs_per_s * (result.warmup_s + result.measured_s)
+    if not backlog or backlog <= BACKLOG_SHARE_MAX * acknowledged:
+        return ""
+    return f"consumers were {backlog:,.0f} messages behind at its end, so that this rate could not have lasted"
 
 
 def _observe_searches(figure: PublishedFigure, fitting: Sequence[TrialSpec], run: ExaminedRun) -> ObservedFigure:
@@ -272,7 +297,7 @@ def _observe_searches(figure: PublishedFigure, fitting: Sequence[TrialSpec], run
         limiting = _limiting_of_search(step_id, goal.upper_msgs_per_s, run)
         if limiting is not None:
             limits.add(limiting.resource)
-            window += [f"{step_id}: {limiting.as_near}"] if limiting.resource in ROUND_TRIPS else []
+            window += _limited_by_window(step_id, limiting)
     specs = tuple(spec for spec in fitting if spec.block in values)
     resolution = FINDING_FIGURES[SUSTAINABLE].resolution_in(used)
     return ObservedFigure(values, tuple(problems), doubts, resolution, specs, tuple(window), frozenset(limits))
@@ -292,7 +317,7 @@ def _figure_of_search(
 ) -> float | None:
     """A figure of the rate that was found, or of the trial that confirmed it."""
     if figure.name == SUSTAINABLE:
-        return msgs_per_s * spec.workload.payload.message_bytes if figure.unit == BYTES_PER_S else msgs_per_s
+        return figure.value_of_rate(msgs_per_s, spec)
     return figure.value_in_trial(confirmation) if confirmation else None
 
 

@@ -179,7 +179,7 @@ def _sides_table(sides: Sequence[Side], places: Sequence[str]) -> FigureTable:
     cells: Mapping[str, Callable[[Side], str]] = {
         "here": lambda side: precise(median(side.values)) if side.values else MISSING,
         "range": _range_cell,
-        "trials": _trials_cell,
+        "trials": lambda side: trials_words(len(side.values), side.doubtful),
         **({"run": lambda side: ", ".join(side.runs) or MISSING} if several else {}),
         "published": lambda side: precise(side.published),
     }
@@ -188,12 +188,11 @@ def _sides_table(sides: Sequence[Side], places: Sequence[str]) -> FigureTable:
     return FigureTable("place", labels, groups, label_chars_max=_PLACE_CHARS_MAX)
 
 
-def _trials_cell(side: Side) -> str:
+def trials_words(count: int, doubtful: int) -> str:
     """ "3"; "3, 1 DOUBTFUL"; "3 DOUBTFUL" if all are."""
-    count = len(side.values)
-    if side.doubtful == count:
+    if doubtful == count:
         return f"{count} DOUBTFUL" if count else "0"
-    return f"{count}, {side.doubtful} DOUBTFUL" if side.doubtful else f"{count}"
+    return f"{count}, {doubtful} DOUBTFUL" if doubtful else f"{count}"
 
 
 def _range_cell(side: Side) -> str:

@@ -18,7 +18,14 @@ from tidegauge.published.verdict import ClaimOutcome, ClaimVerdict, PublishedOut
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, columns
 from tidegauge.report.markdown import bullet_lines, escape_text, figure_table_lines
-from tidegauge.report.published import CONTRADICTS, claim_title, examined_in, meaning_of_verdicts, terms_sentences
+from tidegauge.report.published import (
+    CONTRADICTS,
+    claim_title,
+    examined_in,
+    meaning_of_verdicts,
+    terms_sentences,
+    trials_words,
+)
 from tidegauge.store.read import StoredRun
 
 NOT_MEASURED = "not measured yet"
@@ -180,7 +187,7 @@ def _trials_words(row: RowBeside) -> str:
     cell = next((cell for cell in row.cells if cell.values), None)
     if cell is None:
         return MISSING
-    return f"{len(cell.values)}, {cell.doubtful} DOUBTFUL" if cell.doubtful else f"{len(cell.values)}"
+    return trials_words(len(cell.values), cell.doubtful)
 
 
 def _run_words(row: RowBeside) -> str:

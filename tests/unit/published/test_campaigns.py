@@ -33,12 +33,17 @@ from tidegauge.published.examine import (
     report_named,
     report_names,
 )
-from tidegauge.published.model import Claim, Place, PublishedReport
+from tidegauge.published.model import FIGURES, Claim, Place, PublishedReport
 from tidegauge.published.observe import ExaminedRun, observe
 from tidegauge.published.verdict import ClaimVerdict
 from tidegauge.systems import registry
 
-UNEQUAL = ("confluent-2020-as-run", "confluent-2020-latency-as-run")
+UNEQUAL = (
+    "confluent-2020-as-run",
+    "confluent-2020-latency-as-run",
+    "confluent-2020-latency-own-rate",
+    "streamnative-2022-throughput-as-run",
+)
 """As a report had it, on purpose: they need --allow-unequal, which no file can give."""
 WITHOUT_RATES = ("confluent-2020-batch-size",)
 """Their report has a drawing only."""
@@ -46,7 +51,7 @@ MESSAGE_BYTES = 1024
 DISK_BYTES = 2_500e9
 """Of the reports' hosts, each of which had two such disks."""
 HOURS_MAX = 2.5
-BRIEF_MINUTES_MAX = 12.5
+BRIEF_MINUTES_MAX = 22.5
 
 
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
@@ -58,7 +63,7 @@ def test_a_campaign_is_planned_on_equal_terms_and_bounded(path: Path) -> None:
     assert Terms.of_tilts(wanted_tilts(plan), False).refused is (path.stem in UNEQUAL)
 
 
-@pytest.mark.parametrize("name", UNEQUAL)
+@pytest.mark.parametrize("name", ["confluent-2020-as-run", "confluent-2020-latency-as-run"])
 def test_each_system_is_as_its_report_had_it(name: str) -> None:
     """Level, form, queues and memory at the original scale."""
     campaign = parsed(FOLDER / f"{name}.yaml", scale="original")
@@ -82,6 +87,28 @@ def test_each_system_is_as_its_report_had_it(name: str) -> None:
         if process.of_nodes and system.name != "rabbitmq"
     }
     assert heaps_gib == {"kafka node": 6, "pulsar bookie": 12, "pulsar broker": 12}
+
+
+def test_the_disputed_latency_of_pulsar_is_measured_as_its_report_had_it() -> None:
+    campaign = parsed(FOLDER / "confluent-2020-latency-own-rate.yaml", scale="original")
+    trials = {trial.system.partition("@")[0]: trial for trial in plan_campaign(campaign).trials}
+    loads = {system: trial for system, trial in trials.items() if isinstance(trial, LoadSpec)}
+    assert {system: (load.choice.level, load.msgs_per_s) for system, load in loads.items()} == {
+        "kafka": (2, 200_000.0),
+        "pulsar": (1, 200_000.0),
+    }
+    pulsar = next(system for system in campaign.systems if system.name == "pulsar")
+    assert pulsar.settings["managedLedgerNewEntriesCheckDelayInMillis"] == "10"
+    assert trials["pulsar"].workload.producer_overrides["pulsar"] == {
+        "batchingPartitionSwitchFrequencyByPublishDelay": "1"
+    }
+
+
+def test_batches_of_2022_are_those_of_its_driver_files() -> None:
+    campaign = parsed(FOLDER / "streamnative-2022-throughput-as-run.yaml", scale="original")
+    trials = {trial.system.partition("@")[0]: trial for trial in plan_campaign(campaign).trials}
+    assert trials["kafka"].workload.producer_overrides["kafka"] == {"batch.size": "1048576"}
+    assert trials["pulsar"].workload.client.batch_bytes_max == 128 << 10
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -200,7 +227,7 @@ def test_a_campaign_measures_what_its_claims_speak_of(path: Path) -> None:
     for name in campaign.published.claims:
         for question in questions(known[name]) if not known[name].unreproducible else ():
             for figure, place in places(question):
-                assert observe(figure, place, run).missing.endswith("was not reached"), (name, place.words())
+                assert observe(FIGURES[figure], place, run).missing.endswith("was not reached"), (name, place.words())
 
 
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
@@ -211,6 +238,15 @@ def test_rates_are_shares_and_absolute_at_the_original_scale(path: Path) -> None
 
     assert all("% of lowest sustainable" in rule for rule in rules(parsed(path)))
     assert not any("%" in rule for rule in rules(parsed(path, scale="original")))
+
+
+def why_missing(figure: str, place: Place, run: ExaminedRun) -> str:
+    """Why a plan has not measured a figure yet; where it has no such trials, of what stands in for it."""
+    asked = FIGURES[figure]
+    missing = observe(asked, place, run).missing
+    if missing.endswith("was not reached") or asked.stand_in is None:
+        return missing
+    return observe(asked.stand_in, place, run).missing
 
 
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
@@ -225,11 +261,9 @@ def test_the_brief_scale_takes_minutes_and_can_decide_some_of_it(path: Path) -> 
     known = {claim.id: claim for claim in report_named(campaign.published.report).claims}
     claims = [known[name] for name in campaign.published.claims if not known[name].unreproducible]
     asked = [question for claim in claims for question in questions(claim)]
-    planned = [
-        all(observe(*place, run).missing.endswith("was not reached") for place in places(each)) for each in asked
-    ]
+    planned = [all(why_missing(*place, run).endswith("was not reached") for place in places(each)) for each in asked]
     assert any(planned)
-    reported = {observe(*place, run).missing for each in asked for place in places(each)}
+    reported = {why_missing(*place, run) for each in asked for place in places(each)}
     assert all(missing.endswith("was not reached") or " has no " in missing for missing in reported), reported
 
 

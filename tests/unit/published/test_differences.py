@@ -235,8 +235,15 @@ def test_what_is_alike_is_no_difference() -> None:
 
 
 def test_a_search_is_reported_only_where_there_is_one() -> None:
-    assert "of a search" in found("kafka@4.3.1", figures=("throughput",))
-    assert "of a search" not in found("kafka@4.3.1")
+    searches = [replace(spec("kafka@4.3.1"), experiment="max-throughput")]
+
+    def sentences_on(*figures: str) -> tuple[str, ...]:
+        report = PublishedReport.model_validate(MINE)
+        return differences_from_report(report, ["one"], Planned(searches, {"kafka": [SERVERS]}, figures=figures))
+
+    assert "of a search" in sentences_on("throughput")
+    assert "of a search" not in sentences_on("publish-p99")
+    assert "of a search" not in found("kafka@4.3.1", figures=("throughput",))
 
 
 def test_memory_that_is_not_decided_yet_is_not_compared() -> None:

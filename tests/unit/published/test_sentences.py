@@ -21,6 +21,7 @@ from published_samples import (
     measured,
     of_system,
     pair,
+    peaks_with_backlog,
     ratio,
     run_of,
     sustained,
@@ -184,6 +185,8 @@ OBSERVED: dict[str, Scene] = {
         PULSAR_BELOW.model_copy(update={"figure": "chase-time", "from_highest": [Operand(system="kafka")] * 2}),
         run_of(caught_up(1000)),
     ),
+    "consumers behind a peak": judging(TWICE, run_of(*peaks_with_backlog(40_000, 10_000, 300_000))),
+    "consumers that keep up with a peak": judging(TWICE, run_of(*peaks_with_backlog(40_000, 10_000, 1_000))),
     "a search without an answer": judging(TWICE, sustained(40_000, 10_000, decided=False)),
     "a search with an answer": judging(TWICE, sustained(40_000, 10_000)),
     "a search with its confirmation": searched(True),
@@ -396,6 +399,7 @@ CLAIMS = [
     Claim("its backlog was {} of {} messages", "a doubtful half of a backlog", "a doubtful whole backlog"),
     Claim("its warm-up was too short to judge", "a warm-up that was never steady", "90 % of the rate"),
     Claim("the system did not keep up ({}", "90 % of the rate", "9 of 10 messages"),
+    Claim("consumers were {} messages behind", "consumers behind a peak", "consumers that keep up with a peak"),
     Claim("the sustainable rate of {} was not decided", "a search without an answer", "a search with an answer"),
     Claim(
         "the confirmation of {} has no figure", "a search without its confirmation", "a search with its confirmation"
