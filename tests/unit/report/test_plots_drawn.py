@@ -821,11 +821,17 @@ class TestSearches:
 
 class TestOverview:
     def test_at_one_rate_alone_systems_stand_side_by_side_and_the_rate_is_named(self, gallery: Gallery) -> None:
-        first, both = gallery.pictures("one-system")[0], gallery.pictures("catch-up")[0]
+        first, both = gallery.pictures("one-system")[0], gallery.pictures("faults")[0]
         assert first.points(KAFKA) == [(0.0, pytest.approx(7.8))]
         assert [x for system in (KAFKA, PULSAR) for x, _ in both.points(system)] == [0.0, 1.0]
         assert "latency at 20,000 msg/s" in first.words
         assert gallery.pictures("schedule")[0].plot.context == "latency with a schedule of rates; level 3"
+
+    @pytest.mark.parametrize("name", ["catch-up", "mixed"])
+    def test_of_late_readers_it_is_how_fast_their_backlog_shrank(self, gallery: Gallery, name: str) -> None:
+        first = gallery.pictures(name)[0]
+        assert first.words.startswith("Drain rate")
+        assert [first.bars(system) for system in (KAFKA, PULSAR)] == [[(0.0, 16_000.0)], [(1.0, 8_000.0)]]
 
     def test_trials_of_several_systems_stand_at_the_rate_that_was_offered(self, gallery: Gallery) -> None:
         first = gallery.pictures("three-blocks")[0]

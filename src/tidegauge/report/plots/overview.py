@@ -35,7 +35,7 @@ from tidegauge.report.plots.sweep import (
 )
 from tidegauge.report.tables import worst_validity
 from tidegauge.report.usage import Used
-from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, SUSTAINABLE
+from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, SUSTAINABLE, ValueInTrial
 from tidegauge.store.read import StoredRun
 from tidegauge.usage import Basis, Ceiling, CeilingShare
 
@@ -44,10 +44,26 @@ def throughput_bars(compared: ComparedTrials, prefix: str) -> list[Plot]:
     """The rate of each system in a closed loop; none at a fixed rate, where it is what was asked for."""
     if not compared.closed_loop:
         return []
+    title = "Throughput, closed loop" if compared.loads else "Reading rate"
+    return _bars_of_rate(compared, FIGURES["msgs_per_s"].value_in, f"{prefix}-throughput", title)
+
+
+def drain_bars(compared: ComparedTrials, prefix: str) -> list[Plot]:
+    """By how much the backlog of each system shrank; none of trials without late readers."""
+    drain = FINDING_FIGURES["drain_msgs_per_s"].value_in_trial
+    if drain is None or not all(load.spec.late for load in compared.loads):
+        return []
+    title = "Drain rate: by how much the backlog shrank"
+    return _bars_of_rate(compared, drain, f"{prefix}-drain", title)
+
+
+def _bars_of_rate(compared: ComparedTrials, rate_in: ValueInTrial, plot_id: str, title: str) -> list[Plot]:
+    """A bar of each system that has the rate; [] where none has more than 0."""
     bars, parts = [], []
     for system in compared.systems:
         used = compared.usable(system)
-        rate = estimate([result.msgs_per_s for result in used or compared.of_system(system)])
+        rates = [rate_in(result) for result in used or compared.of_system(system)]
+        rate = estimate([rate for rate in rates if rate is not None])
         if rate is None:
             continue
         name = f"{compared.label(system)}{'' if used else ' INVALID'}"
@@ -61,8 +77,7 @@ def throughput_bars(compared: ComparedTrials, prefix: str) -> list[Plot]:
     reading += " Hollow: INVALID." if any(bar.hollow for bar in bars) else ""
     reading += " INVALID trials are left out where there are others." if _leaves_out(compared) else ""
     reading = f"{reading} {validity_words(compared, Validity.DOUBTFUL)}".rstrip()
-    title = "Throughput, closed loop" if compared.loads else "Reading rate"
-    return _plot_of_bars(f"{prefix}-throughput", title, (reading, parts), bars, context_of_trials(compared.results))
+    return _plot_of_bars(plot_id, title, (reading, parts), bars, context_of_trials(compared.results))
 
 
 def _leaves_out(compared: ComparedTrials) -> bool:
@@ -284,6 +299,8 @@ def _choose_plot(facts: RunFacts, within: Sequence[Within]) -> Plot | None:
     if len({point_words(result.spec.point) for result in run.measured}) > 1:
         return None  # Of variants without a figure that counts: by system they would stand in one column.
     comparable = _comparable_trials(tables)
+    if drained := [plot for compared in comparable for plot in drain_bars(compared, _ID)]:
+        return _first_of(drained)
     dots = [*_p99_dots(comparable, within), *_p99_curves(run)]
     limits = _rate_limits(run, tables, within)
     if dots:
