@@ -112,11 +112,12 @@ def observe_cuts(place: Place, run: ExaminedRun) -> ObservedCuts:
         if result is not None and result.validity is Validity.INVALID:
             problems.append(f"{spec.trial_id} is INVALID: {result.reasons[0]}")
             continue
-        lost_before = observed.losing
+        before = observed
         observed, reason = _with_outcome(observed, spec, outcome, run)
         if result is None:
             reason = f"{spec.trial_id} ended before its last {observed.strike}"
-        losing_by_block[spec.block] = losing_by_block.get(spec.block, 0.0) + observed.losing - lost_before
+        if observed.cuts > before.cuts:
+            losing_by_block[spec.block] = losing_by_block.get(spec.block, 0.0) + observed.losing - before.losing
         reasons += [reason] if reason else []
     specs = tuple(spec for spec in seen.specs if spec.block in losing_by_block)
     return replace(
@@ -233,13 +234,13 @@ def _why_not_alike(one: ObservedCuts, other: ObservedCuts) -> str:
 
 def _absence(observed: ObservedCuts) -> ClaimAnswer | None:
     """The answer where there are no results of a place, or no cut of them counted."""
+    if not observed.cuts and observed.open_reason:
+        why = f"{observed.place}: no {observed.strike} counts: {observed.open_reason}"
+        return ClaimAnswer(ClaimVerdict.NOT_DECIDED, why)
     if observed.seen.missing:
         return ClaimAnswer(
             ClaimVerdict.NOT_DECIDED, observed.seen.missing, observed.seen.absence or observed.seen.missing
         )
-    if not observed.cuts:
-        why = observed.open_reason or "there was none"
-        return ClaimAnswer(ClaimVerdict.NOT_DECIDED, f"{observed.place}: no {observed.strike} counts: {why}")
     return None
 
 

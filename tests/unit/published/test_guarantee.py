@@ -162,6 +162,14 @@ def test_an_attestation_that_was_ended_early_shows_its_losses_only(losing: int, 
         assert ("gone after 3 of 7 cuts" if losing else "ended before its last cut") in outcome.reason
 
 
+def test_a_place_of_which_no_cut_counts_has_no_figure() -> None:
+    uncounted = kept_by_kafka(cuts=20, unreadable=("node 2 did not serve",))
+    (side,) = judged(AT_LEVEL_1, uncounted).parts[0].sides
+    assert side.values == ()
+    (counted,) = judged(AT_LEVEL_1, kept_by_kafka(cuts=20)).parts[0].sides
+    assert counted.values == (0.0,)
+
+
 CONTROL = planned("kafka", "power-cut-of-all", 1, level=2, control=True)
 SUBJECT = struck(planned("kafka", level=1))
 
