@@ -43,7 +43,7 @@ def repeated_report(
         runs.append(store.load_run(stored.path))
         measured.append(measured_run(report, plan_campaign(campaign).trials, times))
     outcome = examined_together(choices, runs, measured)
-    return whole_report(report, runs, measured, outcome, "tidegauge")
+    return whole_report(report, runs, measured, outcome)
 
 
 def measured_run(report: PublishedReport, trials: Sequence[TrialSpec], times: float) -> ExaminedRun:

@@ -256,7 +256,7 @@ def examined_report(runs: Sequence[store.StoredRun], out: Output) -> WholeReport
     report, measured = report_named(choices[0].report), list(map(measured_of, runs))
     alone = len(runs) == 1
     outcome = examine(report, choices[0], measured[0]) if alone else examined_together(choices, runs, measured)
-    return whole_report(report, runs, measured, outcome, out.program)
+    return whole_report(report, runs, measured, outcome)
 
 
 def show_report(facts: WholeReportFacts, files: WantedFiles, out: Output) -> None:

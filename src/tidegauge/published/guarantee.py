@@ -97,7 +97,9 @@ def observe_cuts(place: Place, run: ExaminedRun) -> ObservedCuts:
     assert place.incident is not None
     # Which trials they are, whatever they found.
     seen = observe(FIGURES[LOSING_CUTS], place, replace(run, as_published=True))
-    observed = ObservedCuts(place.words(), place.incident, replace(seen, values={}), seen.specs)
+    # The incident is that of the question.
+    struck = place.model_copy(update={"incident": None}).words()
+    observed = ObservedCuts(struck or place.words(), place.incident, replace(seen, values={}), seen.specs)
     results = {result.spec.trial_id: result for result in run.attested}
     losing_by_block: dict[int, float] = {}
     problems, reasons = list(seen.problems), []
@@ -214,7 +216,7 @@ def judge_same_guarantee(one: ObservedCuts, other: ObservedCuts) -> ClaimAnswer:
     if not one.losing and not other.losing:
         few = next(filter(None, map(_too_few, both)), None)
         return few or ClaimAnswer(ClaimVerdict.DIRECTION, f"{shown}: alike as far as these show, which is no proof")
-    return ClaimAnswer(ClaimVerdict.CONTRADICTED, f"{shown}: only the one lost something")
+    return ClaimAnswer(ClaimVerdict.CONTRADICTED, f"{shown}: only one of them lost something")
 
 
 def _why_not_alike(one: ObservedCuts, other: ObservedCuts) -> str:

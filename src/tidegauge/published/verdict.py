@@ -396,10 +396,10 @@ def combine_answers(answers: Sequence[tuple[str, ClaimAnswer]]) -> ClaimAnswer:
     order = (ClaimVerdict.CONTRADICTED, ClaimVerdict.NOT_DECIDED, ClaimVerdict.DIRECTION, ClaimVerdict.CONFIRMED)
     whole = next(verdict for verdict in order if verdict in verdicts)
     parts = grouped((answer.short or answer.reason, words) for words, answer in answers)
-    return ClaimAnswer(whole, "; ".join(f"{_join_places(places)}: {reason}" for reason, places in parts.items()))
+    return ClaimAnswer(whole, "; ".join(f"{join_places(places)}: {reason}" for reason, places in parts.items()))
 
 
-def _join_places(places: Sequence[str]) -> str:
+def join_places(places: Sequence[str]) -> str:
     """ "level 1, level 2 and level 3"; "bypass, level 2, and journal, level 4" where a place has a comma itself."""
     return ", and ".join(places) if any("," in place for place in places) else join_with_and(places)
 

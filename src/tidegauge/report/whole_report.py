@@ -10,11 +10,11 @@ from typing import Any
 
 from tidegauge.comparison.differences import LETTERS
 from tidegauge.numbers import MISSING, capitalized, factor, local_time, plural, precise
-from tidegauge.plain import plain_value
+from tidegauge.plain import grouped, plain_value
 from tidegauge.published.beside import FigureBeside, NamedRun, RowBeside, TableBeside, figures_beside
 from tidegauge.published.model import Claim, PublishedReport
 from tidegauge.published.observe import ExaminedRun
-from tidegauge.published.verdict import ClaimOutcome, ClaimVerdict, PublishedOutcome
+from tidegauge.published.verdict import ClaimOutcome, ClaimVerdict, PublishedOutcome, join_places
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, columns
 from tidegauge.report.markdown import bullet_lines, escape_text, figure_table_lines
@@ -29,6 +29,8 @@ from tidegauge.report.published import (
 from tidegauge.store.read import StoredRun
 
 NOT_MEASURED = "not measured yet"
+_REASONS_MAX = 6
+"""More are read as one sentence, which names places together."""
 _PLACE_CHARS_MAX = 40
 _FIGURES_BESIDE = 5
 
@@ -64,14 +66,12 @@ class WholeReportFacts:
     Attributes:
         runs: by letter.
         outcome: the verdicts on all claims that the runs' campaigns examine.
-        program: how the user calls Tidegauge, for commands.
     """
 
     report: PublishedReport
     runs: Mapping[str, StoredRun]
     measured: Sequence[ExaminedRun]
     outcome: PublishedOutcome
-    program: str
 
     @cached_property
     def sections(self) -> list[tuple[str, list[FigureOfPage]]]:
@@ -89,7 +89,7 @@ class WholeReportFacts:
         claims = {claim.id: claim for claim in self.report.claims}
         wanted = tuple(self._claim_of_page(claims[name]) for name in beside.figure.claims)
         lacking = any(not cell.values for cell in beside.cells) or any(each.outcome is None for each in wanted)
-        commands = (f"{self.program} reproduce {self.report.report} --only {name}" for name in beside.not_run)
+        commands = (f"tidegauge reproduce {self.report.report} --only {name}" for name in beside.not_run)
         return FigureOfPage(beside, wanted, tuple(commands) if lacking else ())
 
     def _claim_of_page(self, claim: Claim) -> ClaimOfPage:
@@ -139,10 +139,9 @@ def whole_report(
     runs: Sequence[StoredRun],
     measured: Sequence[ExaminedRun],
     outcome: PublishedOutcome,
-    program: str,
 ) -> WholeReportFacts:
     """What is said of a report over runs of its campaigns, the letters in their order."""
-    return WholeReportFacts(report, dict(zip(LETTERS, runs, strict=False)), measured, outcome, program)
+    return WholeReportFacts(report, dict(zip(LETTERS, runs, strict=False)), measured, outcome)
 
 
 def beside_table(table: TableBeside) -> FigureTable:
@@ -216,16 +215,32 @@ def whole_report_markdown(facts: WholeReportFacts) -> str:
             lines += [f"#### {escape_text(figure.title)}", ""]
             for table in figure.beside.tables:
                 lines += [f"{escape_text(table_title(table))}:", "", *figure_table_lines(beside_table(table)), ""]
-            lines += bullet_lines(claim_line(claim) for claim in figure.claims)
+            lines += _claim_lines(figure.claims)
             lines += bullet_lines(f"To measure what is missing: {command}" for command in figure.commands)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def claim_line(claim: ClaimOfPage) -> str:
-    """A claim with its verdict, where it is made, why it was decided so, and what the report itself says against it."""
-    reason = f": {claim.outcome.reason}" if claim.outcome is not None else ""
-    contradiction = f". {contradiction_words(claim)}" if claim.claim.contradiction else ""
-    return f"{claim.title} [{claim.source}]{reason}{contradiction}"
+def _claim_lines(claims: Sequence[ClaimOfPage]) -> list[str]:
+    """Claims with their verdicts, where they are made, why they were decided so, and what the report itself says."""
+    lines: list[str] = []
+    for claim in claims:
+        reasons = reason_lines(claim)
+        only_reason = f": {reasons[0]}" if len(reasons) == 1 else ""
+        contradiction = f". {contradiction_words(claim)}" if claim.claim.contradiction else ""
+        lines.append(f"- {escape_text(f'{claim.title} [{claim.source}]{only_reason}{contradiction}')}")
+        lines += [f"  - {escape_text(reason)}" for reason in reasons if not only_reason]
+    return [*lines, ""] if lines else []
+
+
+def reason_lines(claim: ClaimOfPage) -> list[str]:
+    """Why a claim was decided so: a line for each place where that has a few reasons; [] of what was not measured."""
+    outcome = claim.outcome
+    if outcome is None:
+        return []
+    places = grouped((part.reason, part.words) for part in outcome.parts)
+    if outcome.verdict is ClaimVerdict.NOT_DECIDED or not 1 < len(places) <= _REASONS_MAX:
+        return [outcome.reason]
+    return [f"{join_places(named)}: {reason}" for reason, named in places.items()]
 
 
 def contradiction_words(claim: ClaimOfPage) -> str:

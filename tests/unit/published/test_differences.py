@@ -246,6 +246,15 @@ def test_a_search_is_reported_only_where_there_is_one() -> None:
     assert "of a search" not in found("kafka@4.3.1", figures=("throughput",))
 
 
+def test_what_differs_is_said_once_however_often_a_campaign_is_planned() -> None:
+    campaign = parsed(PATHS[0])
+    trials = plan_campaign(campaign).trials
+    once = with_differences(campaign, trials)
+    assert once.published is not None
+    assert once.published.differs
+    assert with_differences(once, trials) == once
+
+
 def test_memory_that_is_not_decided_yet_is_not_compared() -> None:
     sentences = found("kafka@4.3.1", servers=replace(SERVERS, memory_bytes={"broker": (-1 << 20, 0)}))
     assert not [sentence for sentence in sentences if "heap" in sentence]

@@ -75,7 +75,7 @@ def test_fourteen_cuts_are_enough_and_thirteen_are_not() -> None:
         (
             both_struck(20, 0),
             NOT_DECIDED,
-            "pulsar, bypass, level 2, power cut of all nodes: inconclusive: the positive",
+            "pulsar, bypass, level 2: inconclusive: the positive",
         ),
         (both_struck(20, 0, cuts=(20, 5)), NOT_DECIDED, "20 were planned of the one and 5 of the other"),
     ],
@@ -89,10 +89,10 @@ def test_two_places_keep_alike_or_not(run: ExaminedRun, verdict: ClaimVerdict, e
 @pytest.mark.parametrize(
     ("kafka", "pulsar", "verdict", "expected"),
     [
-        (0, 20, CONTRADICTED, "only the one lost something"),
-        (20, 0, CONTRADICTED, "only the one lost something"),
+        (0, 20, CONTRADICTED, "only one of them lost something"),
+        (20, 0, CONTRADICTED, "only one of them lost something"),
         (0, 4, NOT_DECIDED, "with a probability of 5 % chance alone would do that"),
-        (0, 5, CONTRADICTED, "only the one lost something"),
+        (0, 5, CONTRADICTED, "only one of them lost something"),
         (0, 0, DIRECTION, "alike as far as these show, which is no proof"),
     ],
 )
@@ -107,8 +107,8 @@ def test_a_crash_counts_where_another_lost_something() -> None:
     """What was given to the kernel survives a crash, so that an attestation's own control loses nothing by one."""
     outcome = judged(same("crash-of-all"), both_struck(0, 20, "crash-of-all"))
     assert outcome.verdict is CONTRADICTED
-    assert "kafka, level 2, crash of all nodes: none of 80,000 messages at risk lost in 20 crashes" in outcome.reason
-    assert "pulsar, bypass, level 2, crash of all nodes: 2,000 acknowledged messages gone" in outcome.reason
+    assert "kafka, level 2: none of 80,000 messages at risk lost in 20 crashes" in outcome.reason
+    assert "pulsar, bypass, level 2: 2,000 acknowledged messages gone" in outcome.reason
 
 
 def test_crashes_of_which_none_lost_anything_show_nothing() -> None:
@@ -128,7 +128,7 @@ def test_a_claim_at_several_incidents_holds_if_it_holds_at_each() -> None:
 
 @pytest.mark.parametrize(
     ("version", "verdict", "expected"),
-    [("kafka@1", CONTRADICTED, "only the one lost something"), ("kafka@2", NOT_DECIDED, "the version of kafka")],
+    [("kafka@1", CONTRADICTED, "only one of them lost something"), ("kafka@2", NOT_DECIDED, "the version of kafka")],
 )
 def test_places_of_different_runs_are_compared_on_the_same_terms(
     version: str, verdict: ClaimVerdict, expected: str

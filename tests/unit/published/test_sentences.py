@@ -425,7 +425,7 @@ CLAIMS = [
     Claim("{}: kept as far as these show", "kept in 20 cuts", "kept in 5 cuts"),
     Claim("{}: neither keeps all", "losses of both", "losses of one"),
     Claim("{}: alike as far as these show", "losses of neither", "losses of one"),
-    Claim("{}: only the one lost something", "losses of one", "losses of both"),
+    Claim("{}: only one of them lost something", "losses of one", "losses of both"),
     Claim("{} were planned of the one", "unlike numbers of cuts", "one loss of one"),
     Claim("with a probability of {} chance alone", "one loss of one", "losses of one"),
     Claim("{}: no {} counts: {}", "cuts that do not count", "kept in 5 cuts"),

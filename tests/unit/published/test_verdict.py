@@ -268,9 +268,7 @@ def test_what_was_not_measured_is_reported_once_for_all_places() -> None:
     claim = PULSAR_BELOW.model_copy(update={"common": Place(partitions=100), "for_each": {"level": [1, 2, 3]}})
     found = judged(claim, run_of(*pair(50.0, 10.0)))
     assert found.verdict is NOT_DECIDED
-    assert found.reason.startswith(
-        "level 1: 5 times, published 5.67 times: direction confirmed; level 2 and level 3: "
-    )
+    assert found.reason.startswith("level 1: 5 times, published 5.67 times: direction confirmed; level 2 and level 3: ")
     assert found.reason.endswith("the run has no latency there")
 
 

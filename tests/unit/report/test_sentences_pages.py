@@ -787,6 +787,7 @@ CLAIMS += [
     Claim("One line for each trial.", "lines of three repeats", "lines over time"),
     Claim("Of each {} the least and the largest value.", "lines of ten minutes", "lines over time"),
     Claim("Darker: more systems still had the fault.", "faults", "lines over time"),
+    Claim("Drain rate: by how much the backlog shrank", "catch-up", "reading-alone"),
     Claim("Of the slowest reader that is not late.", "mixed", "catch-up"),
     Claim("Late readers' times hold how long they had to wait.", "catch-up", "mixed"),
     Claim("{}: median {}, largest {}", "lines over time", "lines of hours"),
@@ -943,7 +944,7 @@ def _together(**changes: Any) -> list[str]:
     runs = [first, replace(first, **changes)]
     measured = [measured_of(run_named("published")[0])] * 2
     outcome = examined_together([_CHOICE, _CHOICE], runs, measured)
-    facts = whole_report(report_named("streamnative-2020"), runs, measured, outcome, "tidegauge")
+    facts = whole_report(report_named("streamnative-2020"), runs, measured, outcome)
     return [printed(across.published_runs(facts)), *outcome.doubts]
 
 
@@ -960,7 +961,7 @@ def _attached() -> Any:
 def _alone() -> list[str]:
     run = run_named("published")[0]
     assert run.published is not None
-    facts = whole_report(report_named("streamnative-2020"), [run], [measured_of(run)], run.published, "tidegauge")
+    facts = whole_report(report_named("streamnative-2020"), [run], [measured_of(run)], run.published)
     return [printed(across.published_runs(facts))]
 
 
@@ -1087,7 +1088,7 @@ CLAIMS += [
     Claim("{}: not compared with {}, which {} no valid trial.", "one side is INVALID", "both sides are INVALID"),
     Claim("{}: nothing is compared, since no system", "both sides are INVALID", "one side is INVALID"),
     # Claims of published reports.
-    Claim("{} reproduce {} --only {}", "part of a report", "whole report"),
+    Claim("tidegauge reproduce {} --only {}", "part of a report", "whole report"),
     Claim("{} of its {} published figures have one of ours", "whole report", "no contradiction"),
     Claim("To measure what is missing: {}", "part of a report", "whole report"),
     Claim("Filled: measured here, the median with the range", "page of a whole report", "page of claims"),

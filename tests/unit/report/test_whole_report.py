@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 from repeated_reports import SPREAD, repeated_report
 
+from tidegauge.published.examine import report_named
+from tidegauge.published.verdict import ClaimOutcome, ClaimPart, ClaimVerdict
 from tidegauge.report.across import published_runs_content
 from tidegauge.report.html.whole_report import whole_report_page
 from tidegauge.report.plots.draw import draw_figure
@@ -17,7 +21,7 @@ from tidegauge.report.plots.model import Axis, Mark, Plot, Series
 from tidegauge.report.plots.paper import FAINT, PAGE
 from tidegauge.report.plots.published import places_of_names, table_plots
 from tidegauge.report.schemas import schema_named
-from tidegauge.report.whole_report import WholeReportFacts, whole_report_markdown
+from tidegauge.report.whole_report import ClaimOfPage, WholeReportFacts, reason_lines, whole_report_markdown
 
 TIMES = 0.5
 
@@ -29,7 +33,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> WholeReportFacts:
 
 @pytest.fixture(scope="module")
 def part(tmp_path_factory: pytest.TempPathFactory) -> WholeReportFacts:
-    """The report with a run of one campaign of three."""
+    """The report with a run of one campaign of four."""
     return repeated_report(tmp_path_factory.mktemp("part"), "streamnative-2022", only=["latency"])
 
 
@@ -40,16 +44,19 @@ def plots_of_table(facts: WholeReportFacts, table_id: str) -> list[Plot]:
 
 
 def test_the_score_counts_every_claim_of_the_report(whole: WholeReportFacts, part: WholeReportFacts) -> None:
-    assert whole.score == "Of 19 claims 18 confirmed, 1 not decided"
-    assert part.score == "Of 19 claims 6 confirmed, 13 not measured yet"
+    assert whole.score == "Of 21 claims 20 confirmed, 1 not decided"
+    assert part.score == "Of 21 claims 6 confirmed, 15 not measured yet"
     assert part.figures_score == "21 of its 36 published figures have one of ours beside them"
 
 
 def test_what_is_not_measured_says_by_which_command_it_would_be(part: WholeReportFacts) -> None:
     figures = [figure for _, figures in part.sections for figure in figures]
+    throughput = tuple(
+        f"tidegauge reproduce streamnative-2022 --only {name}" for name in ("throughput-as-run", "throughput")
+    )
     assert [figure.commands for figure in figures] == [
-        ("tidegauge reproduce streamnative-2022 --only throughput",),
-        ("tidegauge reproduce streamnative-2022 --only throughput",),
+        throughput,
+        throughput,
         (),
         ("tidegauge reproduce streamnative-2022 --only catch-up",),
     ]
@@ -116,7 +123,7 @@ def test_the_page_has_every_heading_table_and_claim(whole: WholeReportFacts, par
 
 def test_markdown_has_the_tables_with_ratios(whole: WholeReportFacts) -> None:
     text = whole_report_markdown(whole)
-    assert "**Of 19 claims 18 confirmed, 1 not decided.** 36 of its 36 published figures" in text
+    assert "**Of 21 claims 20 confirmed, 1 not decided.** 36 of its 36 published figures" in text
     assert re.search(r"\| pulsar, bypass, level 2 \| 700 \| 35[34] \| 0\.51? \| 3 \| C \|", text)
     assert "The report contradicts itself here: its figures are 230 and 460 s" in text
 
@@ -141,3 +148,19 @@ def test_it_is_one_page_of_bounded_size(whole: WholeReportFacts, tmp_path: Path)
     path = tmp_path / "page.html"
     path.write_text(whole_report_page(whole, lambda run: [], lambda run: ""))
     assert path.stat().st_size < 3 << 20
+
+
+def test_a_claim_about_several_places_has_a_line_for_each() -> None:
+    places = ("crash of all nodes", "power cut of one node")
+    parts = tuple(ClaimPart(place, ClaimVerdict.CONTRADICTED, f"why: {place}", None, ()) for place in places)
+    outcome = ClaimOutcome("c", "x", "s", "same-guarantee", ClaimVerdict.CONTRADICTED, "all in one", parts)
+    claim = report_named("streamnative-2020").claims[0]
+
+    def lines(**changes: Any) -> list[str]:
+        return reason_lines(ClaimOfPage(claim, "x", "s", replace(outcome, **changes)))
+
+    assert lines() == [f"{place}: why: {place}" for place in places]
+    assert lines(parts=parts[:1]) == ["all in one"]
+    assert lines(parts=tuple(replace(part, reason="the same") for part in parts)) == ["all in one"]
+    assert lines(verdict=ClaimVerdict.NOT_DECIDED) == ["all in one"], "what is missing is read as one sentence"
+    assert reason_lines(ClaimOfPage(claim, "x", "s", None)) == []

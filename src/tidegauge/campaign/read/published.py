@@ -145,7 +145,9 @@ def with_differences(campaign: Campaign, trials: Sequence[TrialSpec]) -> Campaig
         figures,
     )
     different = differences_from_report(whole, tuple(tests), planned)
-    return replace(campaign, published=replace(choice, differs=(*different, *choice.differs)))
+    # Each once: `reproduce` plans a campaign before `run` does.
+    differs = tuple(dict.fromkeys((*different, *choice.differs)))
+    return replace(campaign, published=replace(choice, differs=differs))
 
 
 def _as_sent(trial: TrialSpec) -> TrialSpec:
