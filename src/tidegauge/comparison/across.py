@@ -337,7 +337,7 @@ def examined_together(
     _refuse_different("scales", runs, [choice.scale for choice in choices])
     doubts = _doubts_around_runs(runs)
     claims = tuple(dict.fromkeys(claim for choice in choices for claim in choice.claims))
-    differs = tuple(dict.fromkeys(sentence for choice in choices for sentence in choice.differs))
+    differs = tuple(sentence for choice in choices for sentence in choice.differs)
     choice = replace(choices[0], claims=claims, differs=differs)
     report = report_named(choice.report)
     by_campaign: dict[str, list[ClaimOutcome]] = {claim: [] for claim in claims}

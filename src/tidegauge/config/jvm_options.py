@@ -14,19 +14,27 @@ from tidegauge.errors import did_you_mean
 COLLECTORS = ("UseG1GC", "UseParallelGC", "UseSerialGC", "UseShenandoahGC", "UseZGC")
 _SWITCHES = (
     *COLLECTORS,
-    *("AlwaysPreTouch", "ExplicitGCInvokesConcurrent", "UseCompactObjectHeaders", "UseNUMA", "UseStringDeduplication"),
-    *("UseTransparentHugePages", "ZGenerational", "ZUncommit"),
+    "AlwaysPreTouch",
+    "ExplicitGCInvokesConcurrent",
+    "UseCompactObjectHeaders",
+    "UseNUMA",
+    "UseStringDeduplication",
+    "UseTransparentHugePages",
+    "ZGenerational",
+    "ZUncommit",
 )
 _NUMBERS = (
-    *("ConcGCThreads", "G1HeapRegionSize", "G1ReservePercent", "InitiatingHeapOccupancyPercent", "MaxGCPauseMillis"),
-    *(
-        "MaxTenuringThreshold",
-        "NewRatio",
-        "ParallelGCThreads",
-        "SoftMaxHeapSize",
-        "SurvivorRatio",
-        "ZCollectionInterval",
-    ),
+    "ConcGCThreads",
+    "G1HeapRegionSize",
+    "G1ReservePercent",
+    "InitiatingHeapOccupancyPercent",
+    "MaxGCPauseMillis",
+    "MaxTenuringThreshold",
+    "NewRatio",
+    "ParallelGCThreads",
+    "SoftMaxHeapSize",
+    "SurvivorRatio",
+    "ZCollectionInterval",
     "ZFragmentationLimit",
 )
 _ALLOWED = sorted([*_SWITCHES, *_NUMBERS])

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 from tidegauge.config.source import raise_problems, read_source, validate
 from tidegauge.errors import UserError, did_you_mean
@@ -222,7 +223,7 @@ def examine(report: PublishedReport, choice: Choice, run: ExaminedRun) -> Publis
         hardware=report.hardware,
         setup=tuple(report.setup),
         scale=choice.scale,
-        # Runs that `reproduce` made before 29 November 2026 have each twice.
+        # Several runs say the same, and a run that `reproduce` made before 29 November 2026 said it twice.
         differs=tuple(dict.fromkeys(choice.differs)),
         claims=tuple(_claim_outcome(_ClaimCase(report, claims_by_id[name], run, wider)) for name in choice.claims),
         units=report.units_source,
@@ -292,8 +293,7 @@ def _part_and_answer(case: _ClaimCase, question: Question) -> tuple[ClaimPart, C
     report, claim, run = case.report, case.claim, case.run
     if isinstance(claim, Guarantee | SameGuarantee):
         return _part_of_guarantee(case, claim, question)
-    figures = _figures_measured(question, run)
-    above, below = _observed_sides(question, figures, run)
+    figures, (above, below) = _figures_and_sides(question, run)
     if run.as_published:
         above, below = _sides_as_published(case, question, above, below)
     seen = [(question.figure, figures[0], question.above, above)]
@@ -333,23 +333,27 @@ def _part_of_guarantee(
     return ClaimPart(question.words, answer.verdict, answer.reason, None, sides), answer
 
 
-def _figures_measured(question: Question, run: ExaminedRun) -> tuple[PublishedFigure, PublishedFigure]:
-    """The figures of both sides, or what stands in for them: for both sides, so that like is compared with like."""
+_Figures: TypeAlias = tuple[PublishedFigure, PublishedFigure]
+_Sides: TypeAlias = tuple[ObservedFigure, ObservedFigure | None]
+
+
+def _figures_and_sides(question: Question, run: ExaminedRun) -> tuple[_Figures, _Sides]:
+    """Both sides with their figures, or what stands in for these: for both, so that like is compared with like."""
     asked = above, below = FIGURES[question.figure], FIGURES[question.below_figure]
-
-    def measured(figures: tuple[PublishedFigure, PublishedFigure]) -> bool:
-        sides = _observed_sides(question, figures, run)
-        return not any(side.missing for side in sides if side is not None)
-
-    if above.stand_in is None or below.stand_in is None or measured(asked):
-        return asked
-    stand_ins = above.stand_in, below.stand_in
-    return stand_ins if measured(stand_ins) else asked
+    sides = _observed_sides(question, asked, run)
+    if above.stand_in is not None and below.stand_in is not None and _lacks_a_side(sides):
+        stand_ins = above.stand_in, below.stand_in
+        others = _observed_sides(question, stand_ins, run)
+        if not _lacks_a_side(others):
+            return stand_ins, others
+    return asked, sides
 
 
-def _observed_sides(
-    question: Question, figures: tuple[PublishedFigure, PublishedFigure], run: ExaminedRun
-) -> tuple[ObservedFigure, ObservedFigure | None]:
+def _lacks_a_side(sides: _Sides) -> bool:
+    return any(side.missing for side in sides if side is not None)
+
+
+def _observed_sides(question: Question, figures: _Figures, run: ExaminedRun) -> _Sides:
     """Both sides; at the same point of a sweep if several points have one of them."""
     if question.below is None:
         return observe(figures[0], question.above, run), None
