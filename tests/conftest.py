@@ -29,7 +29,7 @@ from tidegauge.distribution.fetch import write_trust_store
 from tidegauge.distribution.java import JavaRuntime, find_java
 
 GUARD_POLL_S = 5.0
-HOME = pytest.StashKey[Path]()
+TEMPORARY = pytest.StashKey[list[Path]]()
 BEGIN_S = pytest.StashKey[float]()
 NOT_REACHED = pytest.StashKey[list[str]]()
 
@@ -58,11 +58,21 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell's background job ignores it, and so would every command that a test starts and interrupts.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.stash[TEMPORARY] = []
     # Processes that share the tests inherit the environment of the one that started them.
-    if config.getoption("--quick-java") and not hasattr(config, "workerinput"):
-        config.stash[HOME] = Path(tempfile.mkdtemp(prefix="quick-java-"))
-        quick_java(find_java("A test", 17), config.stash[HOME])
-        os.environ["JAVA_HOME"] = str(config.stash[HOME])
+    if hasattr(config, "workerinput"):
+        return
+    os.environ["TIDEGAUGE_GALLERY_RUNS"] = str(make_temporary(config, "tidegauge-gallery-"))
+    if config.getoption("--quick-java"):
+        home = make_temporary(config, "quick-java-")
+        quick_java(find_java("A test", 17), home)
+        os.environ["JAVA_HOME"] = str(home)
+
+
+def make_temporary(config: pytest.Config, prefix: str) -> Path:
+    """Return a new directory that goes when the tests end."""
+    config.stash[TEMPORARY].append(Path(tempfile.mkdtemp(prefix=prefix)))
+    return config.stash[TEMPORARY][-1]
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -97,8 +107,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if HOME in config.stash:
-        shutil.rmtree(config.stash[HOME], ignore_errors=True)
+    for directory in config.stash.get(TEMPORARY, []):
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def quick_java(real: JavaRuntime, home: Path) -> None:

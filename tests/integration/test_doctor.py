@@ -8,12 +8,11 @@ import signal
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from command import NULL_CAMPAIGN, PATIENCE_S, Place, valid_unless_starved, wait_for
+from schema_checks import check_content
 
 from tidegauge.hosts.ceilings_measure import PREFIX
-from tidegauge.report.schemas import schema_named
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -47,7 +46,7 @@ def as_if_calm(place: Place) -> None:
 
 def test_it_measures_and_leaves_nothing(measured: tuple[Place, Path, dict[str, Any]]) -> None:
     place, disk, content = measured
-    jsonschema.validate(content, schema_named("doctor"))
+    check_content(content)
     (found,) = content["ceilings"]["disks"]
     assert found["path"] == str(disk)
     assert len(found["syncs"]) == 5
@@ -69,7 +68,7 @@ def test_a_run_takes_its_figures_and_tells_shares_and_costs(measured: tuple[Plac
     done = place.run("run", campaign, "--data-dir", str(disk), "--price-per-host-hour", "0.34 USD", "--json")
     valid = valid_unless_starved(done, place)
     report = json.loads(done.stdout)
-    jsonschema.validate(report, schema_named("report"))
+    check_content(report)
     known = report["ceilings"]
     assert known["reused"] is True
     assert known["age_s"] > 0
@@ -86,7 +85,7 @@ def test_a_run_takes_its_figures_and_tells_shares_and_costs(measured: tuple[Plac
         assert one["cost"]["per_billion_messages"] == pytest.approx(0.34 / (one["msgs_per_s"] * 3600) * 1e9)
         assert (one["cost"]["currency"], one["cost"]["hosts"]) == ("USD", 1)
     stored = json.loads((place.only_run() / "ceilings.json").read_text())
-    jsonschema.validate(stored, schema_named("ceilings"))
+    check_content(stored)
     shown = place.run("show", "last").stdout
     assert ("Of what its host can do" in shown and "cost, USD" in shown) == valid
 

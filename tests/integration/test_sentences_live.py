@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import jsonschema
 import pytest
 from chromium import MARKS, Seen, browser, seen
 from gallery_samples import GALLERY
 from reasons import reasons_of
 from run_samples import result, second, spec, totals
+from schema_checks import check_content
 from sentence_scripts import CHARTS, CLAIMS, SCRIPTS, script_templates
 from sentence_templates import Claim
 
@@ -24,7 +24,6 @@ from tidegauge.live.state import RunFollower
 from tidegauge.model.trial import Validity
 from tidegauge.report.html.index_rows import index_row
 from tidegauge.report.html.page import index_page, live_page, report_page
-from tidegauge.report.schemas import json_schemas
 
 __all__ = ["browser", "seen"]
 pytestmark = MARKS
@@ -61,7 +60,7 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, State]:
     run.finish("finished")
     states["ended"] = follower.state()
     for state in states.values():
-        jsonschema.validate(state, json_schemas()["tidegauge.live/1"])
+        check_content(state)
     return states
 
 

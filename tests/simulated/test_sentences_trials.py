@@ -25,9 +25,10 @@ from witness_scenes import Stage as Watching
 
 from tidegauge.campaign.run import figures as run_figures
 from tidegauge.campaign.run import injection, running_trial, telemetry, topics, tracing
+from tidegauge.campaign.run.brief_worker import BriefWorkers
 from tidegauge.campaign.run.catch_up import _device_reads
 from tidegauge.campaign.run.running_trial import _drop_page_cache
-from tidegauge.campaign.run.topics import Tools, TopicLedger, delete_leftover_topics
+from tidegauge.campaign.run.topics import TopicLedger, delete_leftover_topics
 from tidegauge.campaign.run.trial import load as trial
 from tidegauge.campaign.run.trial.result import _late_warnings, read_result
 from tidegauge.errors import AccessRefusedError, RunFailedError, TidegaugeError
@@ -396,7 +397,7 @@ def left(
             stage.patch.setattr(one.worker, "remove_subscriptions", refuse("no right to delete"))
         known: Any = dict.fromkeys(systems, one.system)
         host: Any = one.host
-        return delete_leftover_topics(Tools(known, lambda: nullcontext(host), one.start_worker), None, forget)
+        return delete_leftover_topics(known, BriefWorkers(lambda: nullcontext(host), one.start_worker), None, forget)
 
     return scene
 
@@ -406,7 +407,7 @@ def without_records(stage: Stage) -> Any:
         raise OSError(13, "Permission denied")
 
     stage.patch.setattr(topics, "_records_directory", fail)
-    return delete_leftover_topics(Tools({}, nullcontext, lambda *_: None), None, False)  # type: ignore[arg-type]
+    return delete_leftover_topics({}, BriefWorkers(nullcontext, lambda *_: None), None, False)  # type: ignore[arg-type]
 
 
 def unwritable(one: AttachedScene, stage: Stage) -> None:

@@ -15,7 +15,8 @@ from reasons import texts_of
 from trial_scenes import SPEC
 
 from tidegauge.campaign.run import running_trial, topics
-from tidegauge.campaign.run.topics import Tools, TopicLedger, delete_leftover_topics
+from tidegauge.campaign.run.brief_worker import BriefWorkers
+from tidegauge.campaign.run.topics import TopicLedger, delete_leftover_topics
 from tidegauge.campaign.run.trial import load as trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
@@ -258,8 +259,8 @@ class TestAfterACrash:
     def clean(self, scene: AttachedScene, run: Path | None = None, forget: bool = False) -> topics.Cleaned:
         scene.system.attach_rules = "some"
         host: Any = scene.host
-        tools = Tools({"kafka": scene.system}, lambda: nullcontext(host), scene.start_worker)  # type: ignore[dict-item]
-        return delete_leftover_topics(tools, run, forget)
+        workers = BriefWorkers(lambda: nullcontext(host), scene.start_worker)
+        return delete_leftover_topics({"kafka": scene.system}, workers, run, forget)  # type: ignore[dict-item]
 
     def test_topics_are_deleted_with_the_secrets_read_again(self, scene: AttachedScene, left: TopicLedger) -> None:
         left.close()

@@ -5,11 +5,11 @@ What is made of the gallery's runs is read from the models of pages and pictures
 
 from __future__ import annotations
 
-import atexit
+import fcntl
 import html
 import io
+import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -68,17 +68,22 @@ RUNS: Mapping[str, Callable[[Path], Path]] = {
 }
 
 
-@cache
-def _directory() -> Path:
-    made = tempfile.TemporaryDirectory(prefix="tidegauge-sentences-")
-    atexit.register(made.cleanup)
-    return Path(made.name)
+def _stored_run(name: str) -> Path:
+    """Returns a run's directory. Of the processes that share the tests, the first that asks makes it for all."""
+    place = Path(os.environ["TIDEGAUGE_GALLERY_RUNS"]) / name
+    place.mkdir(exist_ok=True)
+    finished = place / "path"
+    with (place / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not finished.exists():
+            finished.write_text(str(RUNS[name](place)))
+    return Path(finished.read_text())
 
 
 @cache
 def run_named(name: str) -> tuple[StoredRun, Details]:
     """A run of the gallery with what was stored of its trials."""
-    run = store.load_run(RUNS[name](_directory()))
+    run = store.load_run(_stored_run(name))
     return run, store.details_of(run)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 from tidegauge.agent.local import LocalHost
-from tidegauge.campaign.run.asking import AskingTools, ClusterBook
+from tidegauge.campaign.run.asking import ClusterBook
+from tidegauge.campaign.run.brief_worker import BriefWorkers
 from tidegauge.worker.launch import start_worker
 
 
 @cache
 def cluster_book() -> ClusterBook:
     """The clusters of this command."""
-    return ClusterBook(AskingTools(LocalHost.open, start_worker))
+    return ClusterBook(BriefWorkers(LocalHost.open, start_worker))

@@ -28,10 +28,11 @@ from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.limits import check_faults
 from tidegauge.campaign.read.fingerprint import meaning_of_campaign
 from tidegauge.campaign.read.published import examine_claims
+from tidegauge.campaign.run.brief_worker import BriefWorkers
 from tidegauge.campaign.run.ceilings import fleet_ceilings, run_calibrations, run_ceilings
 from tidegauge.campaign.run.execute import execute, interruption
 from tidegauge.campaign.run.recorded import NOTHING_RECORDED, Recorded
-from tidegauge.campaign.run.topics import Cleaned, Tools, delete_leftover_topics
+from tidegauge.campaign.run.topics import Cleaned, delete_leftover_topics
 from tidegauge.cli.ending import error_of_crash, interruptible
 from tidegauge.cli.options import RunOptions, WantedFiles
 from tidegauge.cli.output import (
@@ -180,7 +181,7 @@ def leftover_topics(run: Path | None = None, forget: bool = False) -> Cleaned:
 
     `forget`: those that can't be deleted are reported for the last time.
     """
-    return delete_leftover_topics(Tools(registry.all_systems(), LocalHost.open, start_worker), run, forget)
+    return delete_leftover_topics(registry.all_systems(), BriefWorkers(LocalHost.open, start_worker), run, forget)
 
 
 def measure_campaign(

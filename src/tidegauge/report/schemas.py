@@ -5,6 +5,8 @@ No schema forbids further keys, since some may be added within its number, and n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -51,8 +53,9 @@ class _Generator(GenerateJsonSchema):
         return field_schema
 
 
-def json_schemas() -> dict[str, dict[str, Any]]:
-    """All schemas by name: "tidegauge.run/1"."""
+@cache
+def json_schemas() -> Mapping[str, dict[str, Any]]:
+    """Returns all schemas by name ("tidegauge.run/1"). They are made once: that takes seconds of a CPU."""
     return dict(map(_name_and_schema, ENVELOPES))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from doubles_compared import differences
 from tidegauge.campaign.plan.plan import Plan, plan_campaign
 from tidegauge.campaign.read.one_line import BENCH, CommandLine, compose_line
 from tidegauge.campaign.read.parse import parse_campaign
-from tidegauge.campaign.run.asking import AskedCluster, AskingTools, ClusterBook, expected_level_words, level_to_expect
+from tidegauge.campaign.run.asking import AskedCluster, ClusterBook, expected_level_words, level_to_expect
+from tidegauge.campaign.run.brief_worker import BriefWorkers
 from tidegauge.cli import asking, one_line, planning
 from tidegauge.cli.main import run_command
 from tidegauge.errors import AccessRefusedError, RunFailedError, UserError
@@ -64,9 +66,9 @@ class Worker:
 def book_of(worker: Worker) -> ClusterBook:
     @contextmanager
     def host() -> Iterator[Any]:
-        yield None
+        yield SimpleNamespace(track_directory=lambda _directory: None)
 
-    return ClusterBook(AskingTools(host, lambda *_: worker))  # type: ignore[arg-type,return-value]
+    return ClusterBook(BriefWorkers(host, lambda *_: worker))  # type: ignore[arg-type,return-value]
 
 
 @pytest.fixture

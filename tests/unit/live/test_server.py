@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
-import jsonschema
 import pytest
 from report_samples import interrupted_run
 from run_samples import reading, result, second, spec, totals
+from schema_checks import check_content
 from use_samples import SAMPLE
 from worker_samples import second_of_several, several, totals_of_several
 
@@ -31,7 +31,6 @@ from tidegauge.live import state as live_state
 from tidegauge.live.server import Access, LiveServer, is_loopback
 from tidegauge.live.state import RunFollower, run_seconds_left
 from tidegauge.model.use import OtherHostUse
-from tidegauge.report.schemas import json_schemas
 from tidegauge.store.seconds import last_seconds
 
 TOKEN = "a-token-of-a-test"
@@ -99,7 +98,7 @@ class TestServer:
         answer, text = ask(server, f"/state/{going.path.name}")
         state = json.loads(text)
         assert answer.status == 200
-        jsonschema.validate(state, json_schemas()["tidegauge.live/1"])
+        check_content(state)
         assert (state["run"]["trials_finished"], state["run"]["trials_planned"]) == (1, 3)
         assert [trial["status"] for trial in state["trials"]] == ["finished", "running"]
         assert state["trial"]["trial_id"] == "0002-latency-pulsar"
@@ -110,7 +109,7 @@ class TestServer:
     ) -> None:
         _, text = ask(server, f"/state/{going.path.name}/0001-latency-kafka")
         state = json.loads(text)
-        jsonschema.validate(state, json_schemas()["tidegauge.live/1"])
+        check_content(state)
         chosen = state["chosen"]
         assert (chosen["trial_id"], chosen["phase"], len(chosen["seconds"])) == ("0001-latency-kafka", "finished", 1)
         figures = {figure["name"]: figure["value"] for figure in chosen["figures"]}
@@ -273,7 +272,7 @@ class TestFollower:
         self, going: store.RunStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         state = RunFollower(going.path).state()
-        jsonschema.validate(state, json_schemas()["tidegauge.live/1"])
+        check_content(state)
         begun = {trial["trial_id"] for trial in state["trials"]}
         planned = store.load_run(going.path).planned
         assert (
@@ -322,7 +321,7 @@ class TestFollower:
         for number in range(2):
             trial.append_second(second_of_several(number))
         state = follower.state()
-        jsonschema.validate(state, json_schemas()["tidegauge.live/1"])
+        check_content(state)
         shown = state["trial"]["workers"]
         assert [worker["worker"] for worker in shown] == [1, 2, 3]
         assert shown[1] == {
@@ -345,7 +344,7 @@ class TestFollower:
         )
         trial.telemetry.append_sample(replace(SAMPLE, others=tuple(others)))
         state = follower.state()
-        jsonschema.validate(state, json_schemas()["tidegauge.live/1"])
+        check_content(state)
         first, second = state["trial"]["hosts"]
         assert (first["host"], first["cpu_percent"], first["io_stall_percent"]) == ("10.0.0.2", 50.0, 25.0)
         assert (second["host"], second["io_stall_percent"], second["sent_mb_per_s"]) == ("10.0.0.3", None, 4.0)

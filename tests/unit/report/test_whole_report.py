@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from repeated_reports import SPREAD, repeated_report
+from schema_checks import check_content
 
 from tidegauge.published.examine import report_named
 from tidegauge.published.verdict import ClaimOutcome, ClaimPart, ClaimVerdict
@@ -20,7 +20,6 @@ from tidegauge.report.plots.draw import draw_figure
 from tidegauge.report.plots.model import Axis, Mark, Plot, Series
 from tidegauge.report.plots.paper import FAINT, PAGE
 from tidegauge.report.plots.published import places_of_names, table_plots
-from tidegauge.report.schemas import schema_named
 from tidegauge.report.whole_report import ClaimOfPage, WholeReportFacts, reason_lines, whole_report_markdown
 
 TIMES = 0.5
@@ -130,7 +129,7 @@ def test_markdown_has_the_tables_with_ratios(whole: WholeReportFacts) -> None:
 
 def test_the_same_as_json(whole: WholeReportFacts) -> None:
     content = json.loads(json.dumps(published_runs_content(whole)))
-    jsonschema.validate(content, schema_named("claims"))
+    check_content(content)
     (row, *_) = content["sections"][0]["figures"][0]["tables"][0]["rows"]
     assert row["place"] == "pulsar, bypass, level 2, 1 partition, 4 producers, 1 consumer"
     assert row["figures"][0]["ratio"] == pytest.approx(TIMES * (1 + SPREAD))

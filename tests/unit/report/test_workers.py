@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
 from run_samples import latency, reading, result, spec
+from schema_checks import check_content
 from shown_runs import rendered, stored
 from worker_samples import several, worker_result
 
@@ -15,7 +15,6 @@ from tidegauge import store
 from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.report.html.page import report_page
 from tidegauge.report.markdown import run_markdown
-from tidegauge.report.schemas import json_schemas
 from tidegauge.report.summary import run_summary
 from tidegauge.report.tables import WORKER_ROWS_MAX, worker_notes, workers_table
 from tidegauge.report.terminal import run_report
@@ -120,7 +119,7 @@ def test_pages_have_it_too(tmp_path: Path, form: str) -> None:
 
 def test_json_has_each(tmp_path: Path) -> None:
     content = run_summary(stored(tmp_path, several()))
-    jsonschema.validate(content, json_schemas()["tidegauge.report/1"])
+    check_content(content)
     (found,) = content["experiments"][0]["results"]
     assert [worker["process"] for worker in found["workers"]] == ["worker-1", "worker-2", "worker-3"]
     assert found["workers"][1]["started_ms"] == 3.0

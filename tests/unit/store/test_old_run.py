@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from run_samples import totals
+from schema_checks import check_content
 
 from tidegauge import store
 from tidegauge.cli.resuming import recorded_of
@@ -18,13 +18,11 @@ from tidegauge.report.html.answer import BAD, DOUBT, _message_badge
 from tidegauge.report.html.page import report_page
 from tidegauge.report.junit import run_junit
 from tidegauge.report.markdown import run_markdown
-from tidegauge.report.schemas import json_schemas
 from tidegauge.report.summary import run_summary
 from tidegauge.statistics.figures import FIGURES
 from tidegauge.store.details import details_of
 
 RUN = Path(__file__).parents[2] / "old_run"
-SCHEMAS = json_schemas()
 LOAD, PEAK, CATCH_UP, READ, ATTEST, CONTROL = (
     "0001-latency-kafka",
     "0002-peak-kafka",
@@ -128,7 +126,7 @@ def test_it_is_written_again_with_the_fields_of_its_kind_only(run: store.StoredR
     assert keys_of(again.path, READ, "spec").isdisjoint({"msgs_per_s", "late", "warmup_s_min", "attest"})
     for path in (*RUN.rglob("*.json"), *again.path.rglob("*.json")):
         content = json.loads(path.read_text())
-        jsonschema.validate(content, SCHEMAS[content["schema"]])
+        check_content(content)
 
 
 @pytest.mark.parametrize("spec", [None, {}, {"workload": "x"}, {"attest": {}}, {"workload": {"producers": 0}}])

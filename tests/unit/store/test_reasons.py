@@ -6,9 +6,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
 from run_samples import result, spec, totals
+from schema_checks import check_content
 
 from tidegauge import store
 from tidegauge.model.disturbance import Disturbance, Disturbed, Harm
@@ -17,7 +17,6 @@ from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.use import Limiting, NearLimit, Resource
 from tidegauge.plain import plain_value
-from tidegauge.report.schemas import json_schemas
 
 QUOTA = Disturbance(Disturbed.QUOTA, Harm.DOUBTFUL, "the load generator was held back", "raise or remove the quota")
 REASONS = (
@@ -62,7 +61,7 @@ def test_older_versions_find_the_texts_and_this_one_all(run: Path) -> None:
         "3 acknowledged messages got lost (sub-0)",
     ]
     assert content["result"]["warnings"] == ["load threads waited for a CPU: they were short of CPU"]
-    jsonschema.validate(content, json_schemas()["tidegauge.result/1"])
+    check_content(content)
     assert read_result(run) == RESULT
 
 
@@ -123,7 +122,7 @@ def test_why_a_trial_failed_is_known_without_the_log_that_it_names(tmp_path: Pat
     run.finish("failed")
     (path,) = run.path.glob("trials/*/trial.json")
     content = json.loads(path.read_text())
-    jsonschema.validate(content, json_schemas()["tidegauge.trial/1"])
+    check_content(content)
     (trial,) = store.load_run(run.path).trials
     assert trial.reason == "The worker ended. (log: /logs/worker.log)"
     assert (trial.cause, trial.log_path) == ("The worker ended.", "/logs/worker.log")
@@ -140,7 +139,7 @@ def test_which_trials_a_run_has_its_reason_from_is_known(tmp_path: Path) -> None
     run.finish("failed", "The worker ended.", [spec().trial_id])
     head = run.path / "run.json"
     content = json.loads(head.read_text())
-    jsonschema.validate(content, json_schemas()["tidegauge.run/1"])
+    check_content(content)
     stored = store.load_run(run.path)
     assert stored.reason_trials == (spec().trial_id, spec(number=3).trial_id), "the last was open, and ended with it"
     del content["reason_trials"]
@@ -158,7 +157,7 @@ def test_which_system_was_left_out_is_known(tmp_path: Path) -> None:
     assert store.load_run(run.path).left_out == (note,)
     head = run.path / "run.json"
     content = json.loads(head.read_text())
-    jsonschema.validate(content, json_schemas()["tidegauge.run/1"])
+    check_content(content)
     assert content["notes"] == ["something else", note.text]
     del content["left_out"]
     head.write_text(json.dumps(content))

@@ -5,16 +5,12 @@ So a level that a cluster can't have is known before there is a run, and what a 
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from tidegauge.agent.api import Host
 from tidegauge.campaign.plan.contenders import case_of
 from tidegauge.campaign.plan.plan import Step
 from tidegauge.campaign.read.attach import read_secrets
+from tidegauge.campaign.run.brief_worker import BriefWorkers
 from tidegauge.campaign.run.topics import Attachment
 from tidegauge.durability import level_named
 from tidegauge.errors import TidegaugeError
@@ -23,7 +19,6 @@ from tidegauge.model.server import Setting
 from tidegauge.numbers import plural
 from tidegauge.systems.api import System, expected_level
 from tidegauge.systems.attach import AttachChoice
-from tidegauge.worker.api import LoadWorker
 
 
 @dataclass(frozen=True)
@@ -34,19 +29,11 @@ class AskedCluster:
     nodes: int | None
 
 
-@dataclass(frozen=True)
-class AskingTools:
-    """What is needed to ask: a host, and a load generator on it for a driver, with its logs in a directory."""
-
-    open_host: Callable[[], AbstractContextManager[Host]]
-    start_worker: Callable[[Host, str, Path], LoadWorker]
-
-
 class ClusterBook:
     """The clusters of a command, each asked once."""
 
-    def __init__(self, tools: AskingTools) -> None:
-        self._tools = tools
+    def __init__(self, workers: BriefWorkers) -> None:
+        self._workers = workers
         self._asked: dict[str, AskedCluster | TidegaugeError] = {}
 
     def ask(self, system: System, choice: AttachChoice, label: str, level: LevelChoice = AS_FOUND) -> AskedCluster:
@@ -69,11 +56,7 @@ class ClusterBook:
     def _ask_now(self, system: System, choice: AttachChoice, label: str, level: LevelChoice) -> AskedCluster:
         way = Attachment(choice, "", "", read_secrets(choice, label))
         cluster = way.cluster(system, level)
-        with ExitStack() as ending:
-            logs = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="tidegauge-ask-")))
-            host = ending.enter_context(self._tools.open_host())
-            worker = self._tools.start_worker(host, system.driver, logs)
-            ending.callback(worker.close)
+        with self._workers.open_worker(system.driver) as worker:
             settings = cluster.read_back(lambda names: worker.describe(system.driver, cluster.connection, names), [])
         return AskedCluster(tuple(way.without_secrets(settings)), cluster.nodes_in(settings))
 

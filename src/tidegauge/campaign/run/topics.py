@@ -13,15 +13,13 @@ import contextlib
 import json
 import os
 import secrets
-import tempfile
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tidegauge.agent.api import Host
 from tidegauge.campaign.read.attach import read_secrets
+from tidegauge.campaign.run.brief_worker import BriefWorkers
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
 from tidegauge.hosts import procfs
 from tidegauge.hosts.locks import LockedRecord, try_lock
@@ -311,15 +309,6 @@ def topics_remaining(ledger: TopicLedger, why: str, next_step: str = TRIED_AGAIN
 
 
 @dataclass(frozen=True)
-class Tools:
-    """What is needed to reach a cluster again: the systems by name, a host, and a load generator on it."""
-
-    systems: Mapping[str, System]
-    open_host: Callable[[], AbstractContextManager[Host]]
-    start_worker: Callable[[Host, str, Path], LoadWorker]
-
-
-@dataclass(frozen=True)
 class Cleaned:
     """What was deleted, and which topics remain where and why, in sentences for the user."""
 
@@ -327,7 +316,9 @@ class Cleaned:
     remaining: tuple[str, ...] = ()
 
 
-def delete_leftover_topics(tools: Tools, run: Path | None = None, forget: bool = False) -> Cleaned:
+def delete_leftover_topics(
+    systems: Mapping[str, System], workers: BriefWorkers, run: Path | None = None, forget: bool = False
+) -> Cleaned:
     """Delete the topics that trials recorded and did not delete. Living trials are never touched. Never raises.
 
     The secrets are read again from where the campaign said they are. `run`: only what this run left.
@@ -356,7 +347,7 @@ def delete_leftover_topics(tools: Tools, run: Path | None = None, forget: bool =
             if not ledger.record.topics and not ledger.record.kept:
                 ledger.forget()
                 continue
-            failure = _delete_topics_left(ledger.record, tools)
+            failure = _delete_topics_left(ledger.record, systems, workers)
             if failure:
                 remain.append(topics_remaining(ledger, failure, FORGOTTEN if forget else TRIED_AGAIN))
             else:
@@ -372,20 +363,16 @@ def delete_leftover_topics(tools: Tools, run: Path | None = None, forget: bool =
     return Cleaned(tuple(deleted), tuple(remain))
 
 
-def _delete_topics_left(record: TopicRecord, tools: Tools) -> str:
+def _delete_topics_left(record: TopicRecord, systems: Mapping[str, System], workers: BriefWorkers) -> str:
     """Delete one trial's topics. "" or why they remain."""
     if worker_lives(record):
         return "the load generator of that run still runs"
-    system = tools.systems.get(record.system)
+    system = systems.get(record.system)
     if system is None or system.attach_rules is None:
         return f"this Tidegauge has no system '{record.system}'"
     try:
         cluster = system.attach(AttachRequest(record.choice, record.level, read_secrets(record.choice, record.label)))
-        with ExitStack() as ending:
-            logs = ending.enter_context(tempfile.TemporaryDirectory(prefix="tidegauge-clean-"))
-            host = ending.enter_context(tools.open_host())
-            worker = tools.start_worker(host, system.driver, Path(logs))
-            ending.callback(worker.close)
+        with workers.open_worker(system.driver) as worker:
             delete_recorded(record, worker, system.driver, cluster.connection)
     except UserError as error:
         # The hint says what to set; it is worth more than a second look.
