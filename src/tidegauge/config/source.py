@@ -34,7 +34,7 @@ KeyPath = tuple[str | int, ...]
 FILE_KIB_MAX = 64
 """Of a file that is read here: ten times what the largest ready campaign has."""
 _DEPTH_MAX = 32
-_NODES_MAX = 5_000
+_NODES_MAX = 6_000
 _INTEGER_MAX = 1 << 127
 _PROBLEMS_MAX = 50
 _FILES_KEPT_MAX = 64

@@ -23,6 +23,7 @@ from tidegauge.published.model import (
     Growth,
     GrowthShape,
     Guarantee,
+    LimitedRate,
     Operand,
     Ordering,
     Place,
@@ -47,6 +48,7 @@ from tidegauge.published.verdict import (
     answer_with_doubts,
     combine_answers,
     judge_bound,
+    judge_limit,
     judge_ratio,
     ratio_across,
     ratio_of,
@@ -127,7 +129,7 @@ def questions(claim: Claim) -> tuple[Question, ...]:
             asked.append(Question(words, claim.figure, above, below, claim.b_figure or claim.figure, *claimed))
         elif isinstance(claim, Growth):
             asked += _growth_questions(claim, around, each)
-        elif isinstance(claim, Guarantee):
+        elif isinstance(claim, Guarantee | LimitedRate):
             of = claim.of.within(around)
             asked.append(Question(each.words() or of.words(), claim.figure, of, None, claim.figure, _NO_LIMITS))
         elif isinstance(claim, SameGuarantee):
@@ -142,7 +144,7 @@ def questions(claim: Claim) -> tuple[Question, ...]:
 
 
 _NO_LIMITS = Limits()
-"""Of claims on guarantees, which compare no figures."""
+"""Of claims on guarantees and on limits, which compare no figures."""
 
 
 def _places_of_claim(claim: Claim) -> Iterator[Place]:
@@ -265,6 +267,8 @@ def _claim_outcome(case: _ClaimCase) -> ClaimOutcome:
     grade = Grade.ABSOLUTE if isinstance(claim, Bound) else Grade.ORDERING
     if isinstance(claim, Guarantee | SameGuarantee):
         grade = Grade.GUARANTEE
+    if isinstance(claim, LimitedRate):
+        grade = Grade.LIMIT
     parts, answers = [], []
     for question in asked:
         part, answer = _part_and_answer(case, question)
@@ -371,6 +375,8 @@ def _sides_as_published(
         return replace(seen, values=dict.fromkeys(seen.values, value))
 
     value, _ = published_figure(case.report, case.claim, question.figure, question.above)
+    if isinstance(case.claim, LimitedRate):
+        return replace(above, limits=frozenset({case.claim.limit})), None
     if below is None or question.below is None:
         return side(above, value or question.limits.example()), None
     value_below, _ = published_figure(case.report, case.claim, question.below_figure, question.below)
@@ -411,6 +417,9 @@ def _answer_to_question(
         if side.missing:
             return ClaimAnswer(ClaimVerdict.NOT_DECIDED, side.missing, side.absence or side.missing), None
     figure = FIGURES[question.figure]
+    if isinstance(case.claim, LimitedRate):
+        doubts = [doubt for block, doubt in sorted(above.doubts.items()) if block in above.values]
+        return judge_limit(case.claim.limit, above.limits, doubts), None
     if below is None:
         unit, scale = case.report.unit_of(question.figure)
         return judge_bound([value / scale for value in above.values.values()], unit, question.limits), None

@@ -500,6 +500,14 @@ class Bound(_Claimed):
     at_most: float | None = None
 
 
+class LimitedRate(_Claimed):
+    """One resource (`limit`) is what limits the rate at a place: its disks, its CPUs."""
+
+    kind: Literal["limited"]
+    of: Operand
+    limit: Annotated[Resource, member_of(Resource)]
+
+
 class _Guaranteed(_Claimed):
     """What claims on guarantees have: the figure, and an `incident` of each place."""
 
@@ -539,7 +547,7 @@ class SameGuarantee(_Guaranteed):
 
 
 Claim = Annotated[
-    Ordering | Factor | Growth | Bound | Guarantee | SameGuarantee,
+    Ordering | Factor | Growth | Bound | LimitedRate | Guarantee | SameGuarantee,
     Field(discriminator="kind"),
 ]
 

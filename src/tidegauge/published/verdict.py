@@ -14,6 +14,7 @@ value, which other hardware neither confirms nor contradicts.
 | contradicted | the whole interval is on the other side; of "alike": outside of what counts as alike |
 | not decided | anything else: the interval reaches across the limit, a figure is missing, or one of few is DOUBTFUL |
 | not decided | both sides were measured at different loads, or a rate was limited by the messages in flight |
+| not decided | what limits a rate is claimed, and another resource did here: other hardware has another limit |
 
 A claim of several parts is confirmed if every part is, and contradicted if one is.
 """
@@ -227,6 +228,7 @@ class Grade(StrEnum):
     SIZE = "size"
     ABSOLUTE = "absolute"
     GUARANTEE = "guarantee"
+    LIMIT = "limit"
 
 
 @dataclass(frozen=True)
@@ -373,6 +375,31 @@ def within_window(answer: ClaimAnswer, limited: Sequence[str]) -> ClaimAnswer:
     return ClaimAnswer(
         ClaimVerdict.NOT_DECIDED, f"{reason}; {answer.reason}", f"{reason}; {answer.short or answer.reason}"
     )
+
+
+def judge_limit(claimed: Resource, limits: Collection[Resource], doubts: Sequence[str]) -> ClaimAnswer:
+    """Whether every rate at a place was limited by the resource that a report names.
+
+    That another one was full here says nothing of the report's hosts, so it contradicts nothing.
+
+    Args:
+        limits: what limited each rate here; nothing where nobody recorded it.
+        doubts: trial and reason of each that is DOUBTFUL.
+    """
+    one_thread = claimed is Resource.SERVER_CPU and Resource.SERVER_THREAD in limits
+    others = sorted({*limits} - {claimed, *([Resource.SERVER_THREAD] if one_thread else ()), Resource.UNKNOWN})
+    if others:
+        reason = (
+            f"the report names the {claimed}, and here the limit was {join_with_and(others)}: other hardware may differ"
+        )
+    elif not limits or Resource.UNKNOWN in limits:
+        reason = "what limited the rate here was not identified"
+    elif doubts:
+        reason = f"the limit was the {claimed}, in a DOUBTFUL trial: {join_first(doubts, 1)}"
+    else:
+        words = f"the limit was the {claimed} here, too{', of one thread' if one_thread else ''}"
+        return ClaimAnswer(ClaimVerdict.CONFIRMED, words)
+    return ClaimAnswer(ClaimVerdict.NOT_DECIDED, reason)
 
 
 def judge_bound(values: Sequence[float], unit: str, limits: Limits) -> ClaimAnswer:

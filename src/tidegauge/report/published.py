@@ -28,6 +28,7 @@ _GRADES = {
     Grade.SIZE: "ordering and size",
     Grade.ABSOLUTE: "absolute value, never decided",
     Grade.GUARANTEE: "guarantee",
+    Grade.LIMIT: "limiting resource",
 }
 _PLACE_CHARS_MAX = 40
 CONTRADICTS = "the report contradicts itself here"

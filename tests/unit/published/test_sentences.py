@@ -50,6 +50,7 @@ from tidegauge.published.verdict import (
     ClaimVerdict,
     Limits,
     judge_bound,
+    judge_limit,
     judge_ratio,
     size_of,
     with_other_limit,
@@ -222,6 +223,10 @@ def explained(*limits: Resource) -> Scene:
     return lambda _: with_other_limit(ClaimAnswer(ClaimVerdict.CONFIRMED, "4 times"), Resource.DISK, limits)
 
 
+def claimed_limit(limit: Resource, *doubts: str) -> Scene:
+    return lambda _: judge_limit(Resource.SERVER_CPU, [limit], doubts)
+
+
 def labelled(figure: str) -> Scene:
     """How a figure is called where it is shown."""
     claim = Bound(kind="bound", id="c", text="x", source="s", figure=figure, of=Operand(system="kafka"))
@@ -272,6 +277,10 @@ VERDICTS: dict[str, Scene] = {
     "an absolute value": lambda _: judge_bound([4.0, 9.0], "ms", Limits(at_most=15.0)),
     "rates that CPUs limited": explained(Resource.SERVER_CPU),
     "rates that disks limited": explained(Resource.DISK),
+    "a limit that is the same": claimed_limit(Resource.SERVER_CPU),
+    "a limit that is another": claimed_limit(Resource.DISK),
+    "a limit that nobody knows": claimed_limit(Resource.UNKNOWN),
+    "a limit of a doubtful trial": claimed_limit(Resource.SERVER_CPU, "peak-kafka: unsteady"),
     "a full window": limited("0001-max-throughput: round trips"),
     "no full window": limited(),
     "batches": lambda _: Place(batch_size=10240).words(),
@@ -414,6 +423,10 @@ CLAIMS = [
     Claim("too few trials that are not DOUBTFUL", "a doubtful trial", "a doubtful trial of five"),
     Claim("limited by the messages that may be in flight", "a full window", "no full window"),
     Claim("the report's reason is the {}, and here", "rates that CPUs limited", "rates that disks limited"),
+    Claim("the report names the {}, and here the limit", "a limit that is another", "a limit that is the same"),
+    Claim("what limited the rate here was not identified", "a limit that nobody knows", "a limit that is the same"),
+    Claim("the limit was the {}, in a DOUBTFUL trial", "a limit of a doubtful trial", "a limit that is the same"),
+    Claim("the limit was the {} here, too", "a limit that is the same", "a limit of a doubtful trial"),
     Claim("an absolute value, which can't", "an absolute value", "a ratio above 1"),
     # guarantee.py
     Claim("{} gone after {} of {}", "lost in 20 cuts", "kept in 20 cuts"),
