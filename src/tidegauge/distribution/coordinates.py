@@ -74,7 +74,10 @@ class Recipe:
 def pom_text(recipe: Recipe) -> str:
     """A project file whose runtime dependencies are the recipe's jars."""
     managed = "".join(_dependency_element(c, scope="import") for c in recipe.managed_by)
-    excluded = "".join(_exclusion_element(pattern) for pattern in recipe.exclusions)
+    excluded = "".join(
+        f"<exclusion><groupId>{escape(group)}</groupId><artifactId>{escape(artifact)}</artifactId></exclusion>"
+        for group, _, artifact in (pattern.partition(":") for pattern in recipe.exclusions)
+    )
     dependencies = "".join(_dependency_element(c, exclusions=excluded) for c in (recipe.root, *recipe.extra))
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -100,11 +103,6 @@ def _dependency_element(coordinate: Coordinate, scope: str = "", exclusions: str
     return f"\n  <dependency>{''.join(f'<{tag}>{text}</{tag}>' for tag, text in tags.items() if text)}</dependency>"
 
 
-def _exclusion_element(pattern: str) -> str:
-    group, _, artifact = pattern.partition(":")
-    return f"<exclusion><groupId>{escape(group)}</groupId><artifactId>{escape(artifact)}</artifactId></exclusion>"
-
-
 def parse_metadata(xml: str) -> list[str]:
     """The versions listed in a repository's maven-metadata.xml, in its order."""
     return re.findall(r"<version>\s*([^<\s]+)\s*</version>", xml.partition("<versions>")[2].partition("</versions>")[0])
@@ -116,7 +114,7 @@ def nearest_versions(wanted: str, existing: Sequence[str], count: int = 4) -> li
 
     def distance(version: str) -> tuple[object, ...]:
         gaps = [abs(a - b) for a, b in zip(version_numbers(version), target, strict=True)]
-        return (gaps[0], not _is_release(version), *gaps[1:])
+        return (gaps[0], re.fullmatch(r"[\d.]+", version) is None, *gaps[1:])
 
     return sorted(existing, key=distance)[:count]
 
@@ -131,7 +129,3 @@ def is_before(version: str, release: tuple[int, int]) -> bool:
     """Whether a version is older than a release, (4, 2); not of what is no version, such as a directory's path."""
     numbers = version.split(".")[:2]
     return len(numbers) == 2 and all(map(str.isdecimal, numbers)) and (int(numbers[0]), int(numbers[1])) < release
-
-
-def _is_release(version: str) -> bool:
-    return re.fullmatch(r"[\d.]+", version) is not None

@@ -170,9 +170,12 @@ def provision(recipe: Recipe, report: Report) -> Distribution:
     java = find_java(name, recipe.java_min, recipe.java_max)
     entry = cache_directory() / "distributions" / entry_name(recipe)
     otherwise = "they were chosen by another version of Tidegauge"
-    digest, source = cache.ensure_entry(
-        entry, name, recipe_digest(recipe), otherwise, lambda: _make_entry(recipe, entry, report), report=report
-    )
+
+    def make_entry() -> None:
+        with cache.making(entry, name) as part:
+            cache.write_manifest(part, recipe_digest(recipe), _fetch_jars(recipe, part, report))
+
+    digest, source = cache.ensure_entry(entry, name, recipe_digest(recipe), otherwise, make_entry, report=report)
     return Distribution(
         system=recipe.system,
         version=recipe.version,
@@ -205,12 +208,6 @@ def entry_name(recipe: Recipe) -> str:
     """Name of the recipe's folder in the cache. Versions of Tidegauge that share a cache and ask for different files
     have a folder each: neither takes away what the other is running."""
     return f"{recipe.name}-{recipe_digest(recipe)[:12]}"
-
-
-def _make_entry(recipe: Recipe, entry: Path, report: Report) -> None:
-    with cache.making(entry, f"{recipe.system} {recipe.version}") as part:
-        source = _fetch_jars(recipe, part, report)
-        cache.write_manifest(part, recipe_digest(recipe), source)
 
 
 def _fetch_jars(recipe: Recipe, part: Path, report: Report) -> str:

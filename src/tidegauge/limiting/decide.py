@@ -318,9 +318,23 @@ def _limits_by_memory(case: LimitingCase) -> Iterator[Limiting]:
 
 def _limits_by_network(case: LimitingCase) -> Iterator[Limiting]:
     """Loopback or a host's link at its measured ceiling, or a network that loses what is sent."""
-    yield from _limit_by_loopback(case)
+    loopback = case.ceilings.loopback if case.ceilings else None
+    ceiling = loopback.bytes_per_s_over(case.load.connections) if loopback is not None else 0.0
+    moved = case.use.host.loopback_bytes_per_s
+    if ceiling and OF_CEILING <= moved / ceiling <= CEILING_WRONG:
+        carried_by = "one connection" if case.load.connections <= 1 else f"{case.load.connections} connections"
+        words = f"{_mb(moved)} over loopback of {_mb(ceiling)} that {carried_by} can carry"
+        yield Limiting(Resource.NETWORK, "lo", min(1.0, moved / ceiling), words)
     for name, host in case.hosts:
-        yield from _limits_by_link(case, name, host)
+        link = case.load.links.get(name)
+        ways = (
+            ("sent", host.network_sent_bytes_per_s, link.sent_bytes_per_s if link else None),
+            ("received", host.network_received_bytes_per_s, link.received_bytes_per_s if link else None),
+        )
+        for way, used, most in ways:
+            if most and OF_CEILING <= used / most <= CEILING_WRONG:
+                words = f"{_mb(used)} {way} by {name} of {_mb(most)} that it can"
+                yield Limiting(Resource.NETWORK, f"of {name}", min(1.0, used / most), words)
         many = host.tcp_retransmits >= RETRANSMITS_MIN
         if many and host.tcp_retransmits / host.tcp_segments >= RETRANSMITTED:
             lost = host.tcp_retransmits / host.tcp_segments
@@ -328,53 +342,24 @@ def _limits_by_network(case: LimitingCase) -> Iterator[Limiting]:
             yield Limiting(Resource.NETWORK, f"of {name}" if name else "", None, words)
 
 
-def _limits_by_link(case: LimitingCase, name: str, host: HostShare) -> Iterator[Limiting]:
-    link = case.load.links.get(name)
-    if link is None:
-        return
-    ways = (
-        ("sent", host.network_sent_bytes_per_s, link.sent_bytes_per_s),
-        ("received", host.network_received_bytes_per_s, link.received_bytes_per_s),
-    )
-    for way, used, most in ways:
-        if most and OF_CEILING <= used / most <= CEILING_WRONG:
-            words = f"{_mb(used)} {way} by {name} of {_mb(most)} that it can"
-            yield Limiting(Resource.NETWORK, f"of {name}", min(1.0, used / most), words)
-
-
-def _limit_by_loopback(case: LimitingCase) -> Iterator[Limiting]:
-    host = case.use.host
-    loopback = case.ceilings.loopback if case.ceilings else None
-    ceiling = loopback.bytes_per_s_over(case.load.connections) if loopback is not None else 0.0
-    if ceiling and OF_CEILING <= host.loopback_bytes_per_s / ceiling <= CEILING_WRONG:
-        share = host.loopback_bytes_per_s / ceiling
-        used = "one connection" if case.load.connections <= 1 else f"{case.load.connections} connections"
-        words = f"{_mb(host.loopback_bytes_per_s)} over loopback of {_mb(ceiling)} that {used} can carry"
-        yield Limiting(Resource.NETWORK, "lo", min(1.0, share), words)
-
-
 def _limits_by_host_cpu(case: LimitingCase) -> Iterator[Limiting]:
     """All CPUs of a host busy while tasks wait for one. Says who used them."""
     for name, host in case.hosts:
         stall = host.cpu_stall_share
-        if host.cpu_share >= FULL and (stall is None or stall >= STALL):
-            yield _full_host(case, name, host)
-
-
-def _full_host(case: LimitingCase, name: str, host: HostShare) -> Limiting:
-    stall = host.cpu_stall_share
-    servers = sum(server.cpus for server in case.servers if server.host == name)
-    client = sum(worker.cpus for worker in case.workers if worker.host == name)
-    others = max(0.0, host.cpu_share * host.cpus - servers - client)
-    generators = "load generators" if len(case.load.workers) > 1 else "load generator"
-    # Those of others' clusters may be on this host all the same, and be unseen.
-    seen = f"servers {servers:.2f}, " if case.servers else ""
-    parts = f"{seen}{generators} {client:.2f}, everything else {others:.2f}"
-    waited = "" if stall is None else f"; tasks waited for a CPU {stall:.0%} of the time"
-    share = min(1.0, host.cpu_share)
-    used = f"{share:.0%} of {host.cpus} CPUs"
-    subject = f"of {name}" if name else ""
-    return Limiting(Resource.HOST_CPU, subject, share, f"{used} ({parts}){waited}", used=used, users=parts)
+        if host.cpu_share < FULL or (stall is not None and stall < STALL):
+            continue
+        servers = sum(server.cpus for server in case.servers if server.host == name)
+        client = sum(worker.cpus for worker in case.workers if worker.host == name)
+        others = max(0.0, host.cpu_share * host.cpus - servers - client)
+        generators = "load generators" if len(case.load.workers) > 1 else "load generator"
+        # Those of others' clusters may be on this host all the same, and be unseen.
+        seen = f"servers {servers:.2f}, " if case.servers else ""
+        parts = f"{seen}{generators} {client:.2f}, everything else {others:.2f}"
+        waited = "" if stall is None else f"; tasks waited for a CPU {stall:.0%} of the time"
+        share = min(1.0, host.cpu_share)
+        used = f"{share:.0%} of {host.cpus} CPUs"
+        subject = f"of {name}" if name else ""
+        yield Limiting(Resource.HOST_CPU, subject, share, f"{used} ({parts}){waited}", used=used, users=parts)
 
 
 def _limit_by_generator(case: LimitingCase) -> Iterator[Limiting]:

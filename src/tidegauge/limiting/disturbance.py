@@ -78,11 +78,14 @@ def disturbances(measured: MeasuredTrial, use: WindowUse | None) -> tuple[Distur
     """What disturbed a trial, the worst first; () where nothing did or nobody looked."""
     if use is None:
         return ()
-    unsorted = [
-        disturbance
-        for account in cpu_accounts(measured, use)
-        for disturbance in _disturbances_on_host(measured, use, account, _share_of_host(use, account.host))
-    ]
+    unsorted: list[Disturbance] = []
+    for account in cpu_accounts(measured, use):
+        host = _share_of_host(use, account.host)
+        unsorted += _generators_held_back(measured, use, account, host)
+        if account.disturbing is not None:
+            unsorted += _cpu_disturbance(measured, use, account, host)
+            unsorted += _disk_disturbance(measured, use, account)
+            unsorted += _memory_disturbance(measured, use, account, host)
     order = list(Harm)
     return tuple(sorted(unsorted, key=lambda disturbance: -order.index(disturbance.harm)))
 
@@ -96,7 +99,27 @@ def cpu_accounts(measured: MeasuredTrial, use: WindowUse) -> tuple[HostAccount, 
     """Who used the CPUs of each host that servers or load generators were on."""
     hosts = dict.fromkeys(process.host for process in use.processes)
     # The host that led the trial is part of it only where something of it ran there, or all of it did.
-    return tuple(_account_of_host(measured, use, host) for host in hosts or ("",))
+    accounts = []
+    for name in hosts or ("",):
+        host = _share_of_host(use, name)
+        unseen = host.unseen_cpus
+        accounts.append(
+            HostAccount(
+                host=name,
+                cpus=host.cpus,
+                busy=host.cpu_share * host.cpus,
+                servers=sum(process.cpus for process in _processes_named(use, measured.servers, name)),
+                generators=sum(process.cpus for process in _processes_named(use, measured.workers, name)),
+                control=host.control_cpus,
+                kernel=host.kernel_cpus,
+                stolen=host.steal_cpus,
+                others=host.others_cpus,
+                unseen=unseen if unseen is None or unseen >= UNSEEN_MIN * host.cpus else 0.0,
+                others_bytes_per_s=host.others_bytes_per_s,
+                programs=tuple(program for program in use.programs if program.host == name),
+            )
+        )
+    return tuple(accounts)
 
 
 def others_share(use: HostUse, seconds: float) -> float:
@@ -114,38 +137,8 @@ def _share_of_host(use: WindowUse, name: str) -> HostShare:
     return use.share_of_host(name) if name else use.host
 
 
-def _account_of_host(measured: MeasuredTrial, use: WindowUse, name: str) -> HostAccount:
-    host = _share_of_host(use, name)
-    unseen = host.unseen_cpus
-    return HostAccount(
-        host=name,
-        cpus=host.cpus,
-        busy=host.cpu_share * host.cpus,
-        servers=sum(process.cpus for process in _processes_named(use, measured.servers, name)),
-        generators=sum(process.cpus for process in _processes_named(use, measured.workers, name)),
-        control=host.control_cpus,
-        kernel=host.kernel_cpus,
-        stolen=host.steal_cpus,
-        others=host.others_cpus,
-        unseen=unseen if unseen is None or unseen >= UNSEEN_MIN * host.cpus else 0.0,
-        others_bytes_per_s=host.others_bytes_per_s,
-        programs=tuple(program for program in use.programs if program.host == name),
-    )
-
-
 def _processes_named(use: WindowUse, names: Sequence[str], host: str) -> list[ProcessShare]:
     return [process for process in use.processes if process.name in names and process.host == host]
-
-
-def _disturbances_on_host(
-    measured: MeasuredTrial, use: WindowUse, account: HostAccount, host: HostShare
-) -> Iterator[Disturbance]:
-    yield from _generators_held_back(measured, use, account, host)
-    if account.disturbing is None:
-        return
-    yield from _cpu_disturbance(measured, use, account, host)
-    yield from _disk_disturbance(measured, use, account)
-    yield from _memory_disturbance(measured, use, account, host)
 
 
 def _harm_by_bounds(value: float, doubtful: float, invalid: float, least: Harm | None = None) -> Harm | None:
@@ -218,16 +211,12 @@ def _harm_by_waiting(
     worst = max((harm for harm in harms if harm), key=list(Harm).index, default=None)
     if worst is None:
         return None
-    who = _who_waited(free, workers, of=processes)
-    why = f": {who} ran {ran:.2f} s a second and waited {waited:.2f} s for a CPU because of that{by_thread}"
-    return worst, why
-
-
-def _who_waited(free: Sequence[ProcessShare], workers: Sequence[ProcessShare], of: Sequence[ProcessShare]) -> str:
-    """Whose running and waiting it is: on other hosts of a fleet, and without servers of the trial, not everybody's."""
+    # On other hosts of a fleet, and without servers of the trial, it is not everybody's running and waiting.
     clients, servers = any(process in workers for process in free), any(process not in workers for process in free)
     who = "servers and clients" if clients and servers else "clients" if clients else "servers"
-    return who if len(free) == len(of) else f"{who} that no quota held back"
+    who = who if len(free) == len(processes) else f"{who} that no quota held back"
+    why = f": {who} ran {ran:.2f} s a second and waited {waited:.2f} s for a CPU because of that{by_thread}"
+    return worst, why
 
 
 # Quotas
@@ -317,7 +306,11 @@ def _disk_disturbance(measured: MeasuredTrial, use: WindowUse, account: HostAcco
         process.moved_bytes_per_s for process in (*servers, *_processes_named(use, measured.workers, account.host))
     ]
     moved = sum(bytes_per_s or 0.0 for bytes_per_s in moved_by_each)
-    device = max(_data_devices_of_host(measured, use, account.host), key=_bytes_moved_on_device, default=None)
+    numbers = measured.data_devices if not account.host else ()
+    devices = [
+        device for device in use.devices if device.host == account.host and (not numbers or device.number in numbers)
+    ]
+    device = max(devices, key=_bytes_moved_on_device, default=None)
     if device is None:
         return
     beyond = max(0.0, _bytes_moved_on_device(device) - moved)
@@ -338,7 +331,8 @@ def _disk_disturbance(measured: MeasuredTrial, use: WindowUse, account: HostAcco
     harm = Harm.NOTED if not measured.local_sync else Harm.INVALID if most and bound else Harm.DOUBTFUL
     # Where they moved it is not known: some of it may have been on other disks.
     at_most, anywhere = ("", "") if certain else ("up to ", ", on all disks")
-    named = f" ({', '.join(_disk_words(program) for program in programs[:3])}{anywhere})" if programs else ""
+    each = [f"{program.title} {mb_per_s(_bytes_moved_by_program(program))}" for program in programs[:3]]
+    named = f" ({', '.join(each)}{anywhere})" if programs else ""
     of = f" of {account.host}" if account.host else ""
     ours = (
         "what the trial itself moved is not known"
@@ -356,21 +350,12 @@ def _disk_disturbance(measured: MeasuredTrial, use: WindowUse, account: HostAcco
 _OTHER_DISK = "end them, or choose another disk (data-directory)"
 
 
-def _data_devices_of_host(measured: MeasuredTrial, use: WindowUse, host: str) -> list[DeviceShare]:
-    numbers = measured.data_devices if not host else ()
-    return [device for device in use.devices if device.host == host and (not numbers or device.number in numbers)]
-
-
 def _bytes_moved_on_device(device: DeviceShare) -> float:
     return device.written_bytes_per_s + device.read_bytes_per_s
 
 
 def _bytes_moved_by_program(program: Program) -> float:
     return (program.written_bytes_per_s or 0.0) + (program.read_bytes_per_s or 0.0)
-
-
-def _disk_words(program: Program) -> str:
-    return f"{program.title} {mb_per_s(_bytes_moved_by_program(program))}"
 
 
 # Memory

@@ -290,7 +290,9 @@ class _Process:
         self._seconds += seconds
         self._last = use
         self._sums.take(use, "cpu_s", "cpu_throttled_s", "cpu_wait_s", "read_bytes", "written_bytes")
-        self._left_bytes_min = _smaller_of(self._left_bytes_min, use.memory_left_bytes)
+        self._left_bytes_min = min(
+            (number for number in (self._left_bytes_min, use.memory_left_bytes) if number is not None), default=None
+        )
         # One may be among both.
         for thread in {thread.thread: thread for thread in (*use.busiest, *use.waiting)}.values():
             self._threads.setdefault((thread.thread, thread.name), _Thread()).add(thread)
@@ -370,10 +372,6 @@ class _Program:
             resident_bytes=self._resident_bytes_max,
             host=self._first.host,
         )
-
-
-def _smaller_of(first: int | None, second: int | None) -> int | None:
-    return min((number for number in (first, second) if number is not None), default=None)
 
 
 class _Device:

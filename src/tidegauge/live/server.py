@@ -19,6 +19,7 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -108,8 +109,16 @@ class Pages:
         """The answer to a GET of this path."""
         parts = [os.fsdecode(unquote_to_bytes(part)) for part in path.split("/") if part]
         if not parts:
-            return _html_answer(self._index_html())
-        kinds = {"live": self._live_answer, "report": self._report_answer, "state": self._state_answer}
+            rows = []
+            for stored in reversed(store.list_runs(self._runs)):
+                kind = "live" if stored.status == "running" else "report"
+                rows.append(index_row(stored, f"/{kind}/{_quote_run_name(stored.path)}"))
+            return _html_answer(index_page(rows))
+        kinds: dict[str, Callable[[Path], HttpAnswer]] = {
+            "live": lambda run: _html_answer(live_page(run.name, _quote_run_name(run))),
+            "report": self._report_answer,
+            "state": self._state_answer,
+        }
         if len(parts) == 3 and parts[0] == "state" and (run := self._find_run(parts[1])) is not None:
             return self._state_answer(run, parts[2])
         run = self._find_run(parts[1]) if len(parts) == 2 and parts[0] in kinds else None
@@ -119,16 +128,6 @@ class Pages:
 
     def _find_run(self, name: str) -> Path | None:
         return next((path for path in store.run_directories(self._runs) if path.name == name), None)
-
-    def _index_html(self) -> str:
-        rows = []
-        for run in reversed(store.list_runs(self._runs)):
-            kind = "live" if run.status == "running" else "report"
-            rows.append(index_row(run, f"/{kind}/{_quote_run_name(run.path)}"))
-        return index_page(rows)
-
-    def _live_answer(self, run: Path) -> HttpAnswer:
-        return _html_answer(live_page(run.name, _quote_run_name(run)))
 
     def _report_answer(self, run: Path) -> HttpAnswer:
         report_file = run / store.REPORT_NAME

@@ -165,6 +165,9 @@ def _modified_ns(path: Path) -> int:
 
 
 def _run_content(run: store.StoredRun) -> dict[str, Any]:
+    begun = {trial.trial_id for trial in run.trials}
+    # As far as the plan of a run which goes knows them.
+    pending = [spec for spec in run.planned if spec.trial_id not in begun] if run.status == "running" else []
     return {
         "run": plain_value(run_head(run)),
         "headline": answer(run).headline if run.results else "",
@@ -182,19 +185,12 @@ def _run_content(run: store.StoredRun) -> dict[str, Any]:
             }
             for trial in run.trials
         ],
-        **_pending_trials(run),
+        "pending": [
+            {"trial_id": spec.trial_id, "system": spec.system, "target_msgs_per_s": _target_msgs_per_s(spec)}
+            for spec in pending[:PENDING_MAX]
+        ],
+        "pending_more": max(0, len(pending) - PENDING_MAX),
     }
-
-
-def _pending_trials(run: store.StoredRun) -> dict[str, Any]:
-    """The trials that a run which goes has yet to begin, as far as its plan knows them, in their order."""
-    begun = {trial.trial_id for trial in run.trials}
-    specs = [spec for spec in run.planned if spec.trial_id not in begun] if run.status == "running" else []
-    pending = [
-        {"trial_id": spec.trial_id, "system": spec.system, "target_msgs_per_s": _target_msgs_per_s(spec)}
-        for spec in specs[:PENDING_MAX]
-    ]
-    return {"pending": pending, "pending_more": max(0, len(specs) - PENDING_MAX)}
 
 
 def _target_msgs_per_s(spec: AnySpec | None) -> float | None:

@@ -78,12 +78,12 @@ def kept_workload(workload: ReadWorkload) -> str:
 def _yaml_text(data: Mapping[str, Any]) -> str:
     yaml, text = YAML(), io.StringIO()
     yaml.width = _NEVER_FOLDED
-    yaml.dump({key: _in_lines(value) for key, value in data.items()}, text)
+    in_lines = {
+        key: LiteralScalarString(value) if isinstance(value, str) and value.endswith("\n") else value
+        for key, value in data.items()
+    }
+    yaml.dump(in_lines, text)
     return text.getvalue()
-
-
-def _in_lines(value: Any) -> Any:
-    return LiteralScalarString(value) if isinstance(value, str) and value.endswith("\n") else value
 
 
 def _find_driver(source: Source) -> OmbDriver | None:
@@ -223,7 +223,18 @@ def translate_workload(read: ReadWorkload) -> Workload | None:
     """
     fields, source = read.fields, read.source
     problems_before = len(source.problems)
-    _check_counts(fields, source)
+    limits = {
+        "topics": (fields.topics, COUNT_MAX),
+        "partitionsPerTopic": (fields.partitions_per_topic, COUNT_MAX),
+        "subscriptionsPerTopic": (fields.subscriptions_per_topic, SUBSCRIPTIONS_MAX),
+        "producersPerTopic": (fields.producers_per_topic, COUNT_MAX),
+        "consumerPerSubscription": (fields.consumer_per_subscription, COUNT_MAX),
+    }
+    for key, (value, most) in limits.items():
+        if value < 1 and not (fields.nobody_reads and key in _OF_READERS):
+            source.complain((key,), f"'{value}': must be at least 1: OMB's topics are new, so without it nothing moves")
+        elif value > most:
+            source.complain((key,), f"'{value}': must be at most {most:,}")
     _check_times(fields, source)
     payload = _read_payload(fields, source)
     if payload is None or len(source.problems) > problems_before:
@@ -260,21 +271,6 @@ def workload_notes(read: ReadWorkload) -> list[str]:
     if "backlogDrainRatio" in data and not fields.consumer_backlog_size_gb:
         sentences.append("backlogDrainRatio has no effect without consumerBacklogSizeGB, in OMB neither.")
     return sentences
-
-
-def _check_counts(fields: WorkloadFile, source: Source) -> None:
-    limits = {
-        "topics": (fields.topics, COUNT_MAX),
-        "partitionsPerTopic": (fields.partitions_per_topic, COUNT_MAX),
-        "subscriptionsPerTopic": (fields.subscriptions_per_topic, SUBSCRIPTIONS_MAX),
-        "producersPerTopic": (fields.producers_per_topic, COUNT_MAX),
-        "consumerPerSubscription": (fields.consumer_per_subscription, COUNT_MAX),
-    }
-    for key, (value, most) in limits.items():
-        if value < 1 and not (fields.nobody_reads and key in _OF_READERS):
-            source.complain((key,), f"'{value}': must be at least 1: OMB's topics are new, so without it nothing moves")
-        elif value > most:
-            source.complain((key,), f"'{value}': must be at most {most:,}")
 
 
 def _check_times(fields: WorkloadFile, source: Source) -> None:
@@ -328,7 +324,10 @@ def _payload_file(fields: WorkloadFile, source: Source) -> Path | None:
     if not fields.payload_file:
         source.complain(("payloadFile",), "must name a file, unless useRandomizedPayloads is true")
         return None
-    path = _find_beside_workload(fields.payload_file, source.path)
+    # OMB looks from where it is started, which is the directory above its workloads.
+    places = (Path.cwd(), source.path.parent, source.path.parent.parent)
+    files = (place / fields.payload_file for place in places)
+    path = next((file.resolve() for file in files if is_file(file)), None)
     if path is None:
         source.complain(
             ("payloadFile",),
@@ -340,11 +339,3 @@ def _payload_file(fields: WorkloadFile, source: Source) -> Path | None:
         )
         return None
     return path
-
-
-def _find_beside_workload(name: str, workload: Path) -> Path | None:
-    """OMB looks from where it is started, which is the directory above its workloads."""
-    for place in (Path.cwd(), workload.parent, workload.parent.parent):
-        if is_file(place / name):
-            return (place / name).resolve()
-    return None

@@ -119,7 +119,13 @@ def translate_all(
     sources: list[Source] = [source for _, source in workloads_read] + [source for _, source in drivers_read]
     raise_problems(sources, "files", "docs/omb.md")
     at_level = [_at_level(driver, chosen) for driver, _ in drivers_read if driver]
-    _check_form(at_level, chosen)
+    # A system that has several forms would have refused another name.
+    if chosen.form and at_level and all(driver.terms.level.form != chosen.form for driver in at_level):
+        titles = " and ".join(dict.fromkeys(driver.system.title for driver in at_level))
+        raise UserError(
+            f"--form {chosen.form}: {titles} can give level {chosen.level} in one way only, which has no name.",
+            "Leave --form out.",
+        )
     return [
         _make_translation(read, workload, driver, managed=managed, time_scale=time_scale, chosen=chosen)
         for read, workload in workload_pairs
@@ -161,16 +167,6 @@ def _at_level(driver: ReadDriver, chosen: Chosen) -> ReadDriver:
         topic=without_level[2],
     )
     return replace(driver, terms=replace(decided, notes=(*terms.notes, note)))
-
-
-def _check_form(drivers: Sequence[ReadDriver], chosen: Chosen) -> None:
-    """Raise `UserError` for a form where no system has several; one that has would have refused it (`_at_level`)."""
-    if chosen.form and drivers and all(driver.terms.level.form != chosen.form for driver in drivers):
-        titles = " and ".join(dict.fromkeys(driver.system.title for driver in drivers))
-        raise UserError(
-            f"--form {chosen.form}: {titles} can give level {chosen.level} in one way only, which has no name.",
-            "Leave --form out.",
-        )
 
 
 def _with_clients(workload: Workload, terms: DriverTerms, chosen: Chosen) -> Workload:
@@ -228,7 +224,8 @@ def _make_translation(
             "Leave out --workers.",
         )
     campaign = Campaign(
-        name=_campaign_slug(f"omb-{read.label}-{driver.name}"),
+        # Fit for directories, too.
+        name=re.sub(r"[^a-z0-9]+", "-", f"omb-{read.label}-{driver.name}".lower()).strip("-")[:63].strip("-"),
         description=f"OMB workload {read.name} on driver {driver.name}",
         systems=(system,),
         durability=terms.level,
@@ -389,8 +386,3 @@ def _limit_to_bounds(value: float, bounds: tuple[float, float]) -> float:
 
 def _seconds_text(seconds: float) -> str:
     return f"{seconds:.3f}s"
-
-
-def _campaign_slug(text: str) -> str:
-    """A name fit for a campaign, and so for directories."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:63].strip("-")

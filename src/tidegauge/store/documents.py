@@ -54,7 +54,10 @@ def read_document(path: Path) -> dict[str, Any] | None:
     _check_parts(content)
     # Half of a character can be written as JSON, and nowhere else.
     if b"\\u" in text:
-        _check_text(content)
+        try:
+            json.dumps(content, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise DamagedError("text that is no Unicode") from error
     return content
 
 
@@ -92,13 +95,6 @@ def _check_parts(content: dict[str, Any]) -> None:
         if not level:
             return
     raise DamagedError("nested too deeply")
-
-
-def _check_text(content: object) -> None:
-    try:
-        json.dumps(content, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise DamagedError("text that is no Unicode") from error
 
 
 class Documents:

@@ -73,7 +73,9 @@ def omb_result(directory: Path, names: tuple[str, str], workload: Workload) -> d
             for name in ("Avg", *_PERCENTILES, "Max")
         }
         overall = sum_of(interval.histogram for interval in window if interval.tag.partition("/")[0] == series)
-        content |= _aggregated_fields(f"aggregated{field[0].upper()}{field[1:]}", overall, unit_ns)
+        aggregated = f"aggregated{field[0].upper()}{field[1:]}"
+        content |= {f"{aggregated}{name}": value for name, value in _figures_by_ending(overall, unit_ns).items()}
+        content[f"{aggregated}Quantiles"] = quantiles(overall, unit_ns)
     return content
 
 
@@ -121,8 +123,11 @@ def quantiles(histogram: Histogram, unit_ns: float) -> dict[str, float | int]:
 
 
 def _rates_by_period(periods: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, list[float] | list[int]]:
+    lengths_s = [float(sum(row["until_mono_ns"] - row["from_mono_ns"] for row in period)) / 1e9 for period in periods]
+
     def rates(column: str) -> list[float]:
-        return [sum(row[column] for row in period) / _length_s(period) for period in periods]
+        of_periods = zip(periods, lengths_s, strict=True)
+        return [sum(row[column] for row in period) / length_s for period, length_s in of_periods]
 
     return {
         "publishRate": rates("acked_msgs"),
@@ -133,11 +138,6 @@ def _rates_by_period(periods: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str
             for period in periods
         ],
     }
-
-
-def _aggregated_fields(field: str, histogram: Histogram, unit_ns: float) -> dict[str, Any]:
-    values: dict[str, Any] = {f"{field}{name}": value for name, value in _figures_by_ending(histogram, unit_ns).items()}
-    return {**values, f"{field}Quantiles": quantiles(histogram, unit_ns)}
 
 
 def _figures_by_ending(histogram: Histogram, unit_ns: float) -> dict[str, float | int]:
@@ -175,7 +175,3 @@ def _by_second(path: Path, series: str, rows: Sequence[Mapping[str, Any]]) -> di
 
 def _middle_ns(row: Mapping[str, Any]) -> float:
     return float(row["from_mono_ns"] + row["until_mono_ns"]) / 2
-
-
-def _length_s(period: Sequence[Mapping[str, Any]]) -> float:
-    return float(sum(row["until_mono_ns"] - row["from_mono_ns"] for row in period)) / 1e9

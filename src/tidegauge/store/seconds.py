@@ -9,7 +9,7 @@ Beside it a second table with a row for each of several load generators; none of
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,6 +80,9 @@ def percentile_columns(series: str, encoded: bytes) -> Times:
 def row_of_second(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
     """The columns of one second; `phase` is what of its trial it belongs to, "" if nobody said."""
     subscriptions = list(map(_subscription_row, figures.subscriptions))
+    # The slowest subscription's end-to-end times: percentiles are never averaged.
+    seen = (subscription for subscription in subscriptions if subscription["end_to_end_p99_ms"] is not None)
+    slowest = max(seen, key=lambda subscription: float(subscription["end_to_end_p99_ms"]), default={})
     return {
         **{name: getattr(figures, name) for name in EDGES},
         "scheduled_msgs_per_s": figures.scheduled_msgs_per_s,
@@ -94,7 +97,7 @@ def row_of_second(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
         **percentile_columns("response", figures.response),
         **percentile_columns("service", figures.service),
         **percentile_columns("delay", figures.delay),
-        **_slowest_times(subscriptions),
+        **{column: slowest.get(column) for column in _time_columns("end_to_end")},
         "blocked_s": figures.blocked_ns / 1e9,
         **generator_row(figures),
         "subscriptions": subscriptions,
@@ -113,13 +116,6 @@ def _subscription_row(subscription: SubscriptionSecond) -> dict[str, Any]:
         "corrupt_msgs": subscription.corrupt,
         **percentile_columns("end_to_end", subscription.end_to_end),
     }
-
-
-def _slowest_times(subscriptions: Sequence[Mapping[str, Any]]) -> Times:
-    """The slowest subscription's end-to-end times (percentiles are never averaged)."""
-    seen = (subscription for subscription in subscriptions if subscription["end_to_end_p99_ms"] is not None)
-    slowest = max(seen, key=lambda subscription: float(subscription["end_to_end_p99_ms"]), default={})
-    return {column: slowest.get(column) for column in _time_columns("end_to_end")}
 
 
 def each_second(trial_directory: Path) -> Iterator[dict[str, Any]]:

@@ -187,7 +187,10 @@ def fit_row(row: Mapping[str, Any], kinds: ColumnKinds) -> dict[str, Any] | None
     for column, kind in kinds.items():
         value = row.get(column)
         if isinstance(kind, Mapping):
-            parts = [fit_row(part, kind) if isinstance(part, dict) else None for part in _list_of(value)]
+            parts = [
+                fit_row(part, kind) if isinstance(part, dict) else None
+                for part in (value if isinstance(value, list) else [])
+            ]
             if (value is not None and not isinstance(value, list)) or None in parts:
                 return None
             fitted[column] = parts
@@ -201,10 +204,6 @@ def fit_row(row: Mapping[str, Any], kinds: ColumnKinds) -> dict[str, Any] | None
         return None
     backwards = "until_mono_ns" in kinds and not 0 <= fitted["from_mono_ns"] <= fitted["until_mono_ns"]
     return None if backwards else fitted
-
-
-def _list_of(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _is_of_kind(value: object, kind: str) -> bool:

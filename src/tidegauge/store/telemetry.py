@@ -7,7 +7,7 @@ Amounts are those of the row's own span (`from_mono_ns` to `until_mono_ns`, abou
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import groupby
@@ -166,14 +166,17 @@ def metric_rows(trial_directory: Path, rows_max: int) -> tuple[Row, ...]:
         looks = groupby(
             read_telemetry(trial_directory, METRICS), key=lambda row: (row["from_mono_ns"], row["until_mono_ns"])
         )
-        return tuple(condense_stream((_row_of_metrics(*span, rows_of_look) for span, rows_of_look in looks), rows_max))
+        rows = (
+            {
+                "from_mono_ns": from_ns,
+                "until_mono_ns": until_ns,
+                **{metric_column(row["metric"], row["process"]): row["value"] for row in rows_of_look},
+            }
+            for (from_ns, until_ns), rows_of_look in looks
+        )
+        return tuple(condense_stream(rows, rows_max))
     except (OSError, ValueError, KeyError, TypeError, ArithmeticError):  # pyarrow's own errors are ValueErrors
         return ()
-
-
-def _row_of_metrics(from_mono_ns: int, until_mono_ns: int, rows: Iterable[Row]) -> Row:
-    values = {metric_column(row["metric"], row["process"]): row["value"] for row in rows}
-    return {"from_mono_ns": from_mono_ns, "until_mono_ns": until_mono_ns, **values}
 
 
 def metric_column(metric: str, process: str) -> str:
@@ -223,7 +226,12 @@ def _join_tables(directory: Path, read: Read = read_telemetry) -> Iterator[Row]:
     for host in read(directory, HOST):
         at = host["from_mono_ns"]
         servers = [row for row in processes.rows_at(at) if not WORKER.fullmatch(row["process"])]
-        yield _row_of_look(host, servers, devices.rows_at(at)) | _cpu_of_hosts(hosts.rows_at(at))
+        # Of a fleet's other hosts the larger where one was heard twice.
+        cpu_by_host: Row = {}
+        for row in hosts.rows_at(at):
+            name = f"{OF_HOST}{row['host']}"
+            cpu_by_host[name] = max(cpu_by_host.get(name, 0.0), _cpu_percent(row, max(1e-3, row["seconds"])))
+        yield _row_of_look(host, servers, devices.rows_at(at)) | cpu_by_host
 
 
 class _Looks:
@@ -239,15 +247,6 @@ class _Looks:
             self._at, rows_of_look = next(self._looks, (_END, iter(())))
             self._rows = list(rows_of_look)
         return self._rows if self._at == from_mono_ns else []
-
-
-def _cpu_of_hosts(rows: list[Row]) -> Row:
-    """What each of a fleet's other hosts used of its CPUs; the larger where one was heard twice."""
-    cpu_by_host: Row = {}
-    for row in rows:
-        name = f"{OF_HOST}{row['host']}"
-        cpu_by_host[name] = max(cpu_by_host.get(name, 0.0), _cpu_percent(row, max(1e-3, row["seconds"])))
-    return cpu_by_host
 
 
 _OF_SERVERS = ("cpu_s", "resident_bytes", "gc_pause_s", "context_switches")
