@@ -9,7 +9,6 @@ from tidegauge.comparison.order import compared_trials_of
 from tidegauge.durability import levels_found
 from tidegauge.limiting.decide import FULL
 from tidegauge.model.attest import Means
-from tidegauge.model.finding import Finding
 from tidegauge.model.level import CutsStanding
 from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import (
@@ -26,7 +25,7 @@ from tidegauge.model.trial import (
 from tidegauge.model.use import Resource
 from tidegauge.numbers import capitalized, count, duration, join_with_and, of_all, plural, rounded
 from tidegauge.plain import grouped
-from tidegauge.published.verdict import ClaimVerdict, PublishedOutcome
+from tidegauge.published.verdict import ClaimVerdict
 from tidegauge.report import compare, contests, fairness, levels, thresholds
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.loads import compared_words
@@ -35,7 +34,7 @@ from tidegauge.report.verdicts import ExperimentVerdict, level_phrase, verdicts
 from tidegauge.statistics.classify import JIT_CPUS
 from tidegauge.statistics.figures import FIGURES
 from tidegauge.store.read import StoredRun
-from tidegauge.thresholds import Ruling, ThresholdOutcome
+from tidegauge.thresholds import ThresholdOutcome
 
 GOOD, DOUBT, BAD = "good", "doubt", "bad"
 LOADS_MAX = 2
@@ -89,30 +88,34 @@ def answer(run: StoredRun) -> Answer:
     """The first screen of a run, whatever state it is in."""
     facts = RunFacts(run)
     experiment_verdicts = tuple(verdicts(facts)) if run.results else ()
-    first = (
-        f"{facts.mark}{_published_headline(run.published)}"
-        if run.published is not None
-        else experiment_verdicts[0].sentence
-        if experiment_verdicts
-        else ""
-    )
+    headline = experiment_verdicts[0].sentence if experiment_verdicts else ""
+    claims: list[str] = []
+    if run.published is not None:
+        unsized = {ClaimVerdict.DIRECTION: " (which is higher, not by how much)"}
+        claims = [
+            f"{claim.verdict.value}: {claim.text.rstrip('.')}{unsized.get(claim.verdict, '')}"
+            for claim in run.published.claims
+            if claim.verdict is not ClaimVerdict.NOT_DECIDED
+        ]
+        words = f". {capitalized('; '.join(claims))}" if 0 < len(claims) <= CLAIMS_MAX else ""
+        headline = f"{facts.mark}{run.published.title}: {counts(run.published)}{words}."
+    if not headline:
+        # Trials alone answer nothing where they are steps of a search, or cuts, that did not come to its end.
+        headline = (
+            "Trials have finished, but no experiment has, so there is no answer"
+            if run.results
+            else "No trial has finished, so there is no answer"
+        )
     return Answer(
-        headline=first or _no_answer(run),
+        headline=headline,
         title=_comparison_title(facts),
         warning=fairness.headline(run.terms).removesuffix(":"),
         verdicts=experiment_verdicts,
         badges=tuple(_all_badges(facts)),
         unsaid=_unsaid_sentences(run),
         loads=_loads_shown(run),
-        claims=_claim_sentences(run.published),
+        claims=tuple(f"{capitalized(claim)}." for claim in claims) if len(claims) > CLAIMS_MAX else (),
     )
-
-
-def _no_answer(run: StoredRun) -> str:
-    """Trials alone answer nothing where they are steps of a search, or cuts, that did not come to its end."""
-    if run.results:
-        return "Trials have finished, but no experiment has, so there is no answer"
-    return "No trial has finished, so there is no answer"
 
 
 def _loads_shown(run: StoredRun) -> tuple[str, ...]:
@@ -148,29 +151,19 @@ def _comparison_title(facts: RunFacts) -> str:
     return f"{systems_named} {at[:1].lower()}{at[1:]}" if at else systems_named
 
 
-def _published_headline(outcome: PublishedOutcome) -> str:
-    """How many claims have a verdict, and of a few which verdicts they are."""
-    decided = _decided_claims(outcome)
-    words = "; ".join(decided) if len(decided) <= CLAIMS_MAX else ""
-    return f"{outcome.title}: {counts(outcome)}{f'. {capitalized(words)}' if words else ''}."
-
-
-def _claim_sentences(outcome: PublishedOutcome | None) -> tuple[str, ...]:
-    """A sentence for each claim that has a verdict, where there are too many for the headline; () otherwise."""
-    decided = _decided_claims(outcome) if outcome is not None else []
-    return tuple(f"{capitalized(words)}." for words in decided) if len(decided) > CLAIMS_MAX else ()
-
-
-def _decided_claims(outcome: PublishedOutcome) -> list[str]:
-    """ "confirmed: Pulsar's p99 is below Kafka's" for each claim that has a verdict."""
-    claims = [claim for claim in outcome.claims if claim.verdict is not ClaimVerdict.NOT_DECIDED]
-    unsized = {ClaimVerdict.DIRECTION: " (which is higher, not by how much)"}
-    return [f"{claim.verdict.value}: {claim.text.rstrip('.')}{unsized.get(claim.verdict, '')}" for claim in claims]
-
-
 def _all_badges(facts: RunFacts) -> list[Badge]:
     run = facts.run
-    badges = [*_threshold_badges(facts.rulings), *_claim_badges(run)]
+    badges: list[Badge] = []
+    if facts.rulings:
+        states = {ThresholdOutcome.MET: GOOD, ThresholdOutcome.MISSED: BAD, ThresholdOutcome.NOT_DECIDED: DOUBT}
+        sentences = " ".join(f"{thresholds.sentence(ruling)}." for ruling in facts.rulings)
+        head = thresholds.headline(facts.rulings).removesuffix(".")
+        badges.append(Badge(states[facts.rulings[0].outcome], head, sentences, "behind"))
+    if run.published is not None:
+        claim_verdicts = {claim.verdict for claim in run.published.claims}
+        state = DOUBT if claim_verdicts != {ClaimVerdict.CONFIRMED} else GOOD
+        state = BAD if ClaimVerdict.CONTRADICTED in claim_verdicts else state
+        badges.append(Badge(state, counts(run.published), "", "published"))
     if run.status != "finished":
         sentence = capitalized(f"{run.reason.rstrip('.')}.") if run.reason else ""
         state = DOUBT if run.status == "running" else BAD
@@ -202,23 +195,6 @@ def _terms_badges(run: StoredRun) -> list[Badge]:
     advice_words = f", {plural(len(run.terms.advice), 'thing')} to know" if run.terms.advice else ""
     sentence = f"Settings in force compared: equal terms{advice_words}."
     return [Badge(DOUBT if advice_words else GOOD, f"Equal terms{advice_words}", sentence, "fairness")]
-
-
-def _threshold_badges(rulings: Sequence[Ruling]) -> list[Badge]:
-    states = {ThresholdOutcome.MET: GOOD, ThresholdOutcome.MISSED: BAD, ThresholdOutcome.NOT_DECIDED: DOUBT}
-    if not rulings:
-        return []
-    sentences = " ".join(f"{thresholds.sentence(ruling)}." for ruling in rulings)
-    return [Badge(states[rulings[0].outcome], thresholds.headline(rulings).removesuffix("."), sentences, "behind")]
-
-
-def _claim_badges(run: StoredRun) -> list[Badge]:
-    if run.published is None:
-        return []
-    verdicts_found = {claim.verdict for claim in run.published.claims}
-    state = DOUBT if verdicts_found != {ClaimVerdict.CONFIRMED} else GOOD
-    state = BAD if ClaimVerdict.CONTRADICTED in verdicts_found else state
-    return [Badge(state, counts(run.published), "", "published")]
 
 
 def _level_badge(run: StoredRun) -> Badge:
@@ -258,17 +234,16 @@ def _cuts_badges(run: StoredRun) -> list[Badge]:
     by_label = grouped(
         (attestation.label, finding) for finding in run.findings for attestation in finding.attestations[:1]
     )
-    return [_cuts_badge(label, findings) for label, findings in by_label.items()]
-
-
-def _cuts_badge(label: str, findings: Sequence[Finding]) -> Badge:
-    decided = all(finding.decided for finding in findings)
-    state = BAD if any(finding.refuted for finding in findings) else GOOD if decided else DOUBT
-    cuts = [attestation for finding in findings for attestation in finding.attestations]
-    lost = sum(attestation.lost for attestation in cuts)
-    cuts_made = plural(sum(attestation.cuts for attestation in cuts), "cut") + (f" ({label})" if label else "")
-    text = f"{cuts_made}: lost {count(lost)} acknowledged messages"
-    return Badge(state, f"REFUTED in {text}" if state == BAD else text, "", "durability")
+    badges = []
+    for label, findings in by_label.items():
+        decided = all(finding.decided for finding in findings)
+        state = BAD if any(finding.refuted for finding in findings) else GOOD if decided else DOUBT
+        cuts = [attestation for finding in findings for attestation in finding.attestations]
+        lost = sum(attestation.lost for attestation in cuts)
+        cuts_made = plural(sum(attestation.cuts for attestation in cuts), "cut") + (f" ({label})" if label else "")
+        text = f"{cuts_made}: lost {count(lost)} acknowledged messages"
+        badges.append(Badge(state, f"REFUTED in {text}" if state == BAD else text, "", "durability"))
+    return badges
 
 
 def _trials_asked_for(run: StoredRun) -> list[AnyResult]:
@@ -306,23 +281,17 @@ def _message_badge(run: StoredRun) -> Badge:
         f"{count(number)} {kind}" for kind, number in totals.items() if number or kind not in ("late", "untraced")
     )
     limits = f"{', not all received' if behind else ''}{', not all read' if unread else ''}"
-    return Badge(
-        state, f"{_millions_text(acked)} messages checked: {', '.join(seen)}{limits}",
-        _checked_words(acked, outcomes, len(behind), unread),
-    )  # fmt: skip
-
-
-def _checked_words(acked: int, outcomes: str, behind: int, unread: int) -> str:
-    """What was looked for, what came of it, and in how many trials not everything was, or nobody read."""
     if not behind:
         sentence = f"Each of {count(acked)} acknowledged messages was looked for in every subscription: {outcomes}."
     else:
         sentence = (
             f"Of {count(acked)} acknowledged messages, as far as they were looked for: {outcomes}. "
-            f"In {plural(behind, 'trial')} consumers were still behind when the drain ended, and not everything "
+            f"In {plural(len(behind), 'trial')} consumers were still behind when the drain ended, and not everything "
             "could be looked for: whether messages were lost there is not known."
         )
-    return f"{sentence} In {plural(unread, 'further trial')} nobody read." if unread else sentence
+    if unread:
+        sentence = f"{sentence} In {plural(unread, 'further trial')} nobody read."
+    return Badge(state, f"{_millions_text(acked)} messages checked: {', '.join(seen)}{limits}", sentence)
 
 
 def _read_badge(subscriptions: Sequence[ReadSubscription]) -> Badge:
@@ -473,16 +442,17 @@ def _unsaid_sentences(run: StoredRun) -> tuple[str, ...]:
         return ()
     cuts = run.attestations
     trials = [result for result in measured if isinstance(result, MeasuredResult)]
-    order = [_cuts_unsaid(run)] if cuts else []
+    order = []
+    if cuts:
+        lost = any(finding.refuted or any(cut.losing_cuts for cut in finding.attestations) for finding in run.findings)
+        order.append(
+            "What these cuts lost says nothing of other settings, and not how often it would be lost."
+            if lost
+            else "Cuts that lost nothing are no proof that none ever will, nor one for other settings."
+        )
     order += [_order_unsaid(trials or measured)] if trials or not cuts else []
     setting = _setting_unsaid([result.spec for result in measured], cut=any(cut.means is Means.POWER for cut in cuts))
     return *order, capitalized(setting)
-
-
-def _cuts_unsaid(run: StoredRun) -> str:
-    if any(finding.refuted or any(cut.losing_cuts for cut in finding.attestations) for finding in run.findings):
-        return "What these cuts lost says nothing of other settings, and not how often it would be lost."
-    return "Cuts that lost nothing are no proof that none ever will, nor one for other settings."
 
 
 def _order_unsaid(measured: Sequence[TrialResult]) -> str:

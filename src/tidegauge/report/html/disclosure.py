@@ -66,6 +66,8 @@ def _trial_row(trial: StoredTrial) -> tuple[str, ...]:
     if result is None:
         return (trial.trial_id, f"no result: {trial.status}", system, "", *[""] * len(shown), "", "", trial.why)
     used = (FIGURES[name] for name in ("worker_cpu_cores", "server_cpu_cores"))
+    # What makes it not valid; remarks stand with the experiment.
+    remarks = [plural(len(result.warnings), "remark")] if result.warnings else []
     return (
         trial.trial_id,
         result.validity.shown,
@@ -74,7 +76,7 @@ def _trial_row(trial: StoredTrial) -> tuple[str, ...]:
         *(_figure_cell(figure, result) for figure in shown),
         _warm_up_words(result) if isinstance(result, LoadResult) else "",
         ", ".join(_figure_cell(figure, result) for figure in used),
-        _reasons_cell(result),
+        "; ".join((*map(str, result.reasons), *remarks)),
     )
 
 
@@ -89,12 +91,6 @@ def _warm_up_words(result: LoadResult) -> str:
     return f"{duration(result.warmup_s)}, {'steady' if result.steady else 'never steady'}{compiling}"
 
 
-def _reasons_cell(result: TrialResult) -> str:
-    """What makes it not valid; remarks stand with the experiment."""
-    remarks = [plural(len(result.warnings), "remark")] if result.warnings else []
-    return "; ".join((*map(str, result.reasons), *remarks))
-
-
 def settings(run: StoredRun, details: Details) -> list[SystemSettings]:
     """For each system what its first trial with settings had, and in what later ones differed."""
     specs_and_details = ((trial.spec, details[trial.trial_id]) for trial in run.trials)
@@ -107,19 +103,33 @@ def settings(run: StoredRun, details: Details) -> list[SystemSettings]:
 def _settings_of_system(system: str, trials: Sequence[TrialDetails]) -> SystemSettings:
     first = trials[0]
     server, client = _settings_in(first.settings, "server"), _settings_in(first.settings, "client")
+    first_values = _by_name(first)
+    differences = [
+        f"{other.trial.trial_id}: {name} = {value}"
+        for other in trials[1:]
+        for name, value in _by_name(other).items()
+        if first_values.get(name, value) != value
+    ]
+    more = len(differences) - DIFFERENCES_MAX
+    changed = tuple(
+        tuple(_value_text(setting.get(key)) for key in ("scope", "name", "value", "default_value"))
+        for setting in (*client, *server)
+        if setting.get("is_default") is False
+    )
     return SystemSettings(
         system=system,
         trial_id=first.trial.trial_id,
         distribution=DataTable(
             ("distribution", ""), tuple((str(k), _value_text(v)) for k, v in first.distribution.items())
         ),
-        changed=_changed_rows([setting for setting in (*client, *server) if setting.get("is_default") is False]),
+        # With what they differ from, as far as servers and client libraries say.
+        changed=DataTable(("where", "setting", "value", "default"), changed),
         unknown=_setting_rows(setting for setting in server if setting.get("is_default") is None),
         defaults=_setting_rows(setting for setting in server if setting.get("is_default") is True),
         client_unknown=_setting_rows(setting for setting in client if setting.get("is_default") is None),
         client_defaults=_setting_rows(setting for setting in client if setting.get("is_default") is True),
         jvm_flags=tuple(map(str, first.settings.get("server_jvm_flags") or ())),
-        differences=_later_differences(first, trials[1:]),
+        differences=(*differences[:DIFFERENCES_MAX], *([f"and {more} more"] if more > 0 else [])),
         others=len(trials) - 1,
     )
 
@@ -134,27 +144,8 @@ def _setting_rows(settings: Any) -> DataTable:
     return DataTable(("where", "setting", "value"), tuple(rows))
 
 
-def _changed_rows(settings: Sequence[Mapping[str, Any]]) -> DataTable:
-    """A table of settings with what they differ from, as far as servers and client libraries say."""
-    names = ("scope", "name", "value", "default_value")
-    rows = tuple(tuple(_value_text(setting.get(key)) for key in names) for setting in settings)
-    return DataTable(("where", "setting", "value", "default"), rows)
-
-
 def _value_text(value: object) -> str:
     return "" if value is None else str(value)
-
-
-def _later_differences(first: TrialDetails, others: Sequence[TrialDetails]) -> tuple[str, ...]:
-    first_values = _by_name(first)
-    differences = [
-        f"{other.trial.trial_id}: {name} = {value}"
-        for other in others
-        for name, value in _by_name(other).items()
-        if first_values.get(name, value) != value
-    ]
-    more = len(differences) - DIFFERENCES_MAX
-    return (*differences[:DIFFERENCES_MAX], *([f"and {more} more"] if more > 0 else []))
 
 
 _OF_EACH_TRIAL = ("cluster.id", "so far", "port", "Port")
@@ -173,12 +164,12 @@ def _by_name(trial: TrialDetails) -> dict[str, str]:
 
 def environment_rows(environment: Mapping[str, Any]) -> DataTable:
     """Everything that environment.json says, one line a fact."""
-    facts = ((name, _fact_text(value)) for name, value in flatten(environment, _fact_parts) if name != "schema")
+    facts = (
+        (name, ", ".join(map(str, value)) if isinstance(value, list) else _value_text(value))
+        for name, value in flatten(environment, _fact_parts)
+        if name != "schema"
+    )
     return DataTable(("what", "value"), tuple((name, text) for name, text in facts if text))
-
-
-def _fact_text(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else _value_text(value)
 
 
 def _fact_parts(value: Any) -> Parts | None:

@@ -53,7 +53,12 @@ def first_table(run: StoredRun, verdicts: Sequence[ExperimentVerdict]) -> FirstT
     rows: list[_Row] = []
     left_out = []
     for verdict in verdicts:
-        rows_of_verdict = _rows_of_verdict(verdict, run)
+        # Of its trials, or of those whose figures its searches publish.
+        rows_of_verdict = [
+            _Row(verdict.experiment, compared.point, system, compared.of_system(system), compared.usable(system))
+            for compared in verdict.compared_trials or _published_trials(verdict.experiment, run)
+            for system in compared.systems
+        ]
         if len(rows) + len(rows_of_verdict) <= ROWS_MAX:
             rows += rows_of_verdict
         else:
@@ -61,15 +66,6 @@ def first_table(run: StoredRun, verdicts: Sequence[ExperimentVerdict]) -> FirstT
     if not rows:
         return None
     return FirstTable(_table_of_rows(rows, names_of(run)), tuple(_notes_on_rows(rows, left_out)))
-
-
-def _rows_of_verdict(verdict: ExperimentVerdict, run: StoredRun) -> list[_Row]:
-    """A row for each system at each point: of its trials, or of those whose figures its searches publish."""
-    return [
-        _Row(verdict.experiment, compared.point, system, compared.of_system(system), compared.usable(system))
-        for compared in verdict.compared_trials or _published_trials(verdict.experiment, run)
-        for system in compared.systems
-    ]
 
 
 def _published_trials(experiment: str, run: StoredRun) -> list[ComparedTrials]:
@@ -109,7 +105,12 @@ def _notes_on_rows(rows: Sequence[_Row], left_out: Sequence[str]) -> list[str]:
     notes = []
     if any(len(row.trials) > 1 for row in rows):
         notes.append("Of repeated trials: geometric means of those that may be used.")
-    closed = dict.fromkeys(row.experiment for row in rows for trial in row.trials if _is_closed_loop(trial))
+    closed = dict.fromkeys(
+        row.experiment
+        for row in rows
+        for trial in row.trials
+        if isinstance(trial, LoadResult) and trial.spec.workload.arrival is Arrival.CLOSED_LOOP
+    )
     if closed:
         notes.append(f"{join_with_and(list(closed))}: a closed loop, whose times hide waiting.")
     if any(trial.validity is Validity.INVALID for row in rows if len(row.trials) == 1 for trial in row.trials):
@@ -117,7 +118,3 @@ def _notes_on_rows(rows: Sequence[_Row], left_out: Sequence[str]) -> list[str]:
     if left_out:
         notes.append(f"{join_with_and(left_out)}: too many rows to stand here, see below.")
     return notes
-
-
-def _is_closed_loop(trial: MeasuredResult) -> bool:
-    return isinstance(trial, LoadResult) and trial.spec.workload.arrival is Arrival.CLOSED_LOOP

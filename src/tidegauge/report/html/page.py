@@ -69,7 +69,11 @@ def report_page(run: StoredRun, details: Details) -> str:
         words=WORDS,
         host=facts.host,
         levels=levels,
-        witnesses=_sync_witnesses(run),
+        witnesses=[
+            (result.spec.trial_id, result.spec.system, f"{syncs.agreement.value}: {syncs.words}")
+            for result in run.results
+            if (syncs := result.level.syncs) is not None
+        ],
         mark=fairness.MARK,
         published=published,
         sessions=facts.sessions,
@@ -131,15 +135,6 @@ def plots_of(run: StoredRun, details: Details) -> list[Plot]:
     """Every plot of a run's report, for files of their own; the one that stands first comes first."""
     picture = overview(run, RunFacts(run).within)
     return [*([picture] if picture else []), *(plot for section in sections(run, details) for plot in section.plots)]
-
-
-def _sync_witnesses(run: StoredRun) -> list[tuple[str, str, str]]:
-    """Trial, system, and what was seen of its syncs, for each trial in which anybody looked."""
-    return [
-        (result.spec.trial_id, result.spec.system, f"{syncs.agreement.value}: {syncs.words}")
-        for result in run.results
-        if (syncs := result.level.syncs) is not None
-    ]
 
 
 def render_page(template: str, script: str, **content: Any) -> str:

@@ -8,7 +8,6 @@ from itertools import islice
 from math import inf
 
 from tidegauge.comparison.compared_trials import ComparedTrials
-from tidegauge.comparison.order import Point
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, ReadSpec, point_words
 from tidegauge.model.variant import VARIANT
@@ -130,56 +129,44 @@ def _sweep_parts(sweep: Swept, facts: RunFacts, details: Details, prefix: str) -
     """One part for a table; of a sweep first the figures by its values, as a whole and in slices, then each point."""
     if len(sweep.compared_trials) == 1:
         return [_compared_part(sweep.compared_trials[0], details, prefix)]
+    points = [compared.point for compared in sweep.compared_trials]
     effects = effects_of_compared(sweep.compared_trials)
     effect_tables, effect_notes = effects_parts(effects)
     # Slices through a design have hardly a point each, and comparing these would mislead.
-    left_out = "" if effects else points_left_out([compared.point for compared in sweep.compared_trials])
+    left_out = "" if effects else points_left_out(points)
     picture = effects_plot(effects, f"{prefix}-effects", context_of_trials(sweep.results))
     slices = sweep_plots(sweep, prefix)
+    words = load_words(sweep.compared_trials[0].results[0])
+    if any(load_words(compared.results[0]) != words for compared in sweep.compared_trials):
+        words = f"At {point_words(points[0])}: {words}. Other points have other loads."
+    is_of_variants = all(set(point) == {VARIANT} for point in points)
     overview = SectionPart(
-        title=_sweep_title([compared.point for compared in sweep.compared_trials]),
-        words=_sweep_words(sweep.compared_trials),
+        title=plural(len(points), "variant") if is_of_variants else f"{len(points)} points of a sweep",
+        words=words,
         plots=on_one_scale([*heat_maps(sweep, facts, prefix), *slices]) if picture is None else (picture,),
         tables=(*effect_tables, *_split_table(sweep.table())),
         notes=tuple(filter(None, (*effect_notes, left_out, *table_notes(sweep.compared_trials)))),
     )
     shown, others = sweep.compared_trials[:POINTS_MAX], sweep.compared_trials[POINTS_MAX:]
-    points = [_point_part(compared, details, f"{prefix}-{place}") for place, compared in enumerate(shown, 1)]
-    scaled = iter(on_one_scale([plot for part in points for plot in part.more]))
-    points = [replace(part, more=tuple(islice(scaled, len(part.more)))) for part in points]
-    return [overview, *points, *([_left_out_part(others)] if others else [])]
-
-
-def _sweep_title(points: Sequence[Point]) -> str:
-    """ "12 points of a sweep", or "2 variants" where nothing else differs."""
-    if all(set(point) == {VARIANT} for point in points):
-        return plural(len(points), "variant")
-    return f"{len(points)} points of a sweep"
-
-
-def _sweep_words(points: Sequence[ComparedTrials]) -> str:
-    """The load of all points, or that of the first where they differ in it."""
-    words = load_words(points[0].results[0])
-    alike = all(load_words(compared.results[0]) == words for compared in points)
-    return words if alike else f"At {point_words(points[0].point)}: {words}. Other points have other loads."
-
-
-def _point_part(compared: ComparedTrials, details: Details, prefix: str) -> SectionPart:
-    """A point of a sweep: its plots on demand, since the overview has the answer, and what is in no table of that."""
-    whole = _compared_part(compared, details, prefix)
-    more = (*whole.plots, *timelines(compared, details, prefix, reason_charts(compared, details)))
-    tables = tuple(further_tables(compared))
-    return SectionPart(short_point(compared.point), "", (), more=more, tables=tables, remarks=whole.remarks)
-
-
-def _left_out_part(points: Sequence[ComparedTrials]) -> SectionPart:
-    """Points without plots; what must be known of their trials is told all the same."""
-    words = (
-        f"Plots and further tables of the first {POINTS_MAX} points are above; those of the others are left out to "
-        "keep this page small."
-    )
-    all_remarks = tuple(remark for compared in points for remark in remarks(compared))
-    return SectionPart(plural(len(points), "more point"), words, (), remarks=all_remarks)
+    parts = []
+    for place, compared in enumerate(shown, 1):
+        # Plots on demand, since the overview has the answer, and what is in no table of that.
+        at = f"{prefix}-{place}"
+        whole = _compared_part(compared, details, at)
+        more = (*whole.plots, *timelines(compared, details, at, reason_charts(compared, details)))
+        tables = tuple(further_tables(compared))
+        parts.append(SectionPart(short_point(compared.point), "", (), more=more, tables=tables, remarks=whole.remarks))
+    scaled = iter(on_one_scale([plot for part in parts for plot in part.more]))
+    parts = [replace(part, more=tuple(islice(scaled, len(part.more)))) for part in parts]
+    if others:
+        words = (
+            f"Plots and further tables of the first {POINTS_MAX} points are above; those of the others are left out to "
+            "keep this page small."
+        )
+        # What must be known of their trials is told all the same.
+        of_others = tuple(remark for compared in others for remark in remarks(compared))
+        parts.append(SectionPart(plural(len(others), "more point"), words, (), remarks=of_others))
+    return [overview, *parts]
 
 
 def _compared_part(compared: ComparedTrials, details: Details, prefix: str) -> SectionPart:

@@ -38,7 +38,10 @@ class _FigureRow:
 def pair_plots(words: PairWords, plot_id: str) -> list[Plot]:
     """The ratios, and the differences where a margin in milliseconds judges them; a picture for each margin."""
     pair = words.pair
-    by_share = grouped((_share_of_ratio(ratio), ratio) for ratio in pair.ratios)
+    # None where the difference in milliseconds was judged.
+    by_share = grouped(
+        (ratio.comparison.noise if ratio.contrast is None else ratio.contrast.share, ratio) for ratio in pair.ratios
+    )
     plots = []
     for number, (share, ratios) in enumerate(by_share.items(), 1):
         if share is None:
@@ -46,11 +49,6 @@ def pair_plots(words: PairWords, plot_id: str) -> list[Plot]:
         else:
             plots.append(_plot_of_ratios(pair, words.title, ratios, share, f"{plot_id}-ratios-{number}"))
     return plots
-
-
-def _share_of_ratio(ratio: Ratio) -> float | None:
-    """The share within which a ratio counts as the same; None where the difference in milliseconds was judged."""
-    return ratio.comparison.noise if ratio.contrast is None else ratio.contrast.share
 
 
 def _plot_of_ratios(pair: ComparedPair, title: str, ratios: Sequence[Ratio], share: float, plot_id: str) -> Plot:

@@ -16,19 +16,18 @@ def context_of_trials(results: Sequence[TrialResult], *, with_rate: bool = True)
     if not results:
         return ""
     experiments = join_with_and(list(dict.fromkeys(result.spec.experiment for result in results)))
-    at = _rate_words(results) if with_rate else ""
+    at = ""
+    scheduled = {isinstance(result.spec, LoadSpec) and result.spec.schedule is not None for result in results}
+    if with_rate and scheduled == {True}:
+        at = " with a schedule of rates"
+    elif with_rate and scheduled == {False}:
+        (rate, *others) = {
+            result.offered_msgs_per_s if isinstance(result, MeasuredResult) else None for result in results
+        }
+        at = f" at {count(rate)} msg/s" if rate is not None and not others else ""
     points = {short_point(result.spec.point) for result in results}
     where = f", {next(iter(points))}" if len(points) == 1 and points != {""} else ""
     return f"{experiments}{at}{where}; {levels_given(results)}"
-
-
-def _rate_words(results: Sequence[TrialResult]) -> str:
-    """ " at 500 msg/s" where all were offered the same; "" else."""
-    scheduled = {isinstance(result.spec, LoadSpec) and result.spec.schedule is not None for result in results}
-    if scheduled != {False}:
-        return " with a schedule of rates" if scheduled == {True} else ""
-    (rate, *others) = {result.offered_msgs_per_s if isinstance(result, MeasuredResult) else None for result in results}
-    return f" at {count(rate)} msg/s" if rate is not None and not others else ""
 
 
 def context_of_findings(findings: Sequence[Finding], results: Sequence[TrialResult]) -> str:

@@ -43,7 +43,7 @@ def percentile_plots(compared: ComparedTrials, details: Details, prefix: str) ->
             plot_id = f"{prefix}-{kind}-percentiles"
             x = Axis("share of messages that took at most so long", Scale.PERCENTILE, Form.PERCENT)
             y = Axis(f"{what}, ms", Scale.LOG, Form.MS)
-            of_receipts = (_prompt_words(compared), _slowest_words(compared)) if kind == END_TO_END else ()
+            of_receipts = _words_on_readers(compared) if kind == END_TO_END else ()
             reading = " ".join(filter(None, (_merged_words(compared), *of_receipts)))
             about = _percentile_description(meaning, series)
             shown = context_of_trials(compared.results)
@@ -65,18 +65,12 @@ def _merged_words(compared: ComparedTrials) -> str:
     return " ".join(filter(None, (*words, validity_words(compared, Validity.DOUBTFUL))))
 
 
-def _prompt_words(compared: ComparedTrials) -> str:
-    """A remark that late readers, whose times hold how long they were made to wait, are left out beside others."""
-    left_out = any(len(prompt_readers(load)) < len(load.subscriptions) for load in compared.loads)
-    return "Without those that read late." if left_out else ""
-
-
-def _slowest_words(compared: ComparedTrials) -> str:
-    """Which subscriptions the times are of, where there are several."""
+def _words_on_readers(compared: ComparedTrials) -> tuple[str, str]:
+    """Whose times they are: not of late readers, whose times hold how long they were made to wait, beside others."""
+    prompt = [(len(prompt_readers(load)), len(load.subscriptions)) for load in compared.loads]
     return (
-        "At each share the slowest subscription."
-        if any(len(prompt_readers(load)) > 1 for load in compared.loads)
-        else ""
+        "Without those that read late." if any(number < of_all for number, of_all in prompt) else "",
+        "At each share the slowest subscription." if any(number > 1 for number, _ in prompt) else "",
     )
 
 
@@ -157,7 +151,10 @@ def load_plots(findings: Sequence[Finding], results: Sequence[TrialResult], pref
             ]
             series = tuple(curve for curve in curves if not curve.empty)
             if series:
-                reading = f"{_hollow_words(series)}{_line_each(findings_at_point)}".strip()
+                # An INVALID trial says nothing of what is sustained.
+                notes = {note for line in series for note, out in zip(line.notes, line.hollow, strict=True) if out}
+                hollow = "Hollow: not sustained, or INVALID." if "INVALID" in notes else "Hollow: not sustained."
+                reading = f"{hollow if notes else ''}{_line_each(findings_at_point)}".strip()
                 ends = "; ".join(map(_end_words, series))
                 description = " ".join(filter(None, ("Latency at each load offered.", reading, f"{ends}.")))
                 x = Axis("offered, msg/s", form=Form.COUNT, from_zero=True)
@@ -166,14 +163,6 @@ def load_plots(findings: Sequence[Finding], results: Sequence[TrialResult], pref
                 at, p99 = f"{title}{where}", name == "response-p99"
                 plots.append(Plot(plot_id, at, description, x, y, series, context=shown, reading=reading, of_p99=p99))
     return plots
-
-
-def _hollow_words(series: Sequence[Series]) -> str:
-    """What hollow points are; "" without any. An INVALID trial says nothing of what is sustained."""
-    kinds = {note for line in series for note, hollow in zip(line.notes, line.hollow, strict=True) if hollow}
-    if not kinds:
-        return ""
-    return "Hollow: not sustained, or INVALID." if "INVALID" in kinds else "Hollow: not sustained."
 
 
 def _by_point(findings: Sequence[Finding]) -> list[tuple[str, str, list[Finding]]]:

@@ -9,7 +9,7 @@ import io
 import math
 import re
 import textwrap
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -136,7 +136,11 @@ def draw_figure(
         1 - (22 + head_pt) / height,
     )
     axes = figure.add_axes((left, bottom, right - left, top - bottom))
-    _set_scales(axes, shown)
+    for axis, set_scale in ((shown.x, axes.set_xscale), (shown.y, axes.set_yscale)):
+        if axis.scale is Scale.LOG:
+            set_scale("log")
+        elif axis.scale is Scale.PERCENTILE:
+            set_scale("function", functions=(_to_nines, _from_nines))
     axes.set_xlim(*_x_ends(shown))
     _draw_spans(axes, shown)
     for series in shown.series:
@@ -152,7 +156,13 @@ def draw_figure(
         _make_room_for_numbers(axes)
     for row, (series, number) in enumerate(_limits_of(shown)):
         _draw_limit(axes, series, number, places.get(series.system, 0), row)
-    _label_spans(axes, shown)
+    for span, (row, at_pt) in zip(shown.spans, _label_places(axes, shown), strict=True):
+        moved_pt = at_pt - float(axes.transData.transform((span.begin, 1.0))[0])
+        axes.annotate(
+            span.label, (span.begin, 1), (3 + moved_pt, -2 - row * FONT_PT), textcoords="offset points",
+            color=INK if span.inner else FAINT, fontsize=FONT_PT - 1.5, va="top",
+            xycoords=axes.get_xaxis_transform(), annotation_clip=False,
+        )  # fmt: skip
     # A y spares laying out all ticks. Names of rows stand left of the axes, and so does what they are.
     x = -(left_pt - 6) / axes.bbox.width if row_names(shown) else 0.0
     axes.set_title(shown.y.label, loc="left", y=1.0, x=x, fontsize=FONT_PT, color=FAINT)
@@ -170,15 +180,16 @@ def turned(plot: Plot) -> Plot:
 
 def row_names(plot: Plot) -> tuple[str, ...]:
     """What stands at the rows of a plot as it is drawn, on lines; () of one whose y axis has numbers."""
-    return tuple(map(_on_lines, plot.y.names)) if plot.y.form is Form.WORDS else ()
-
-
-def _on_lines(name: str) -> str:
-    wrapped = (
-        textwrap.wrap(line, _ROW_CHARS_MAX, break_long_words=False, break_on_hyphens=False) or [line]
-        for line in name.split("\n")
+    if plot.y.form is not Form.WORDS:
+        return ()
+    return tuple(
+        "\n".join(
+            wrapped
+            for line in name.split("\n")
+            for wrapped in textwrap.wrap(line, _ROW_CHARS_MAX, break_long_words=False, break_on_hyphens=False) or [line]
+        )
+        for name in plot.y.names
     )
-    return "\n".join(line for lines in wrapped for line in lines)
 
 
 def drawing_height_pt(plot: Plot) -> float:
@@ -282,24 +293,6 @@ def _label_places(axes: Axes, plot: Plot) -> list[tuple[int, float]]:
     return places
 
 
-def _label_spans(axes: Axes, plot: Plot) -> None:
-    for span, (row, at_pt) in zip(plot.spans, _label_places(axes, plot), strict=True):
-        left_pt = at_pt - float(axes.transData.transform((span.begin, 1.0))[0])
-        axes.annotate(
-            span.label, (span.begin, 1), (3 + left_pt, -2 - row * FONT_PT), textcoords="offset points",
-            color=INK if span.inner else FAINT, fontsize=FONT_PT - 1.5, va="top",
-            xycoords=axes.get_xaxis_transform(), annotation_clip=False,
-        )  # fmt: skip
-
-
-def _set_scales(axes: Axes, plot: Plot) -> None:
-    for axis, set_scale in ((plot.x, axes.set_xscale), (plot.y, axes.set_yscale)):
-        if axis.scale is Scale.LOG:
-            set_scale("log")
-        elif axis.scale is Scale.PERCENTILE:
-            set_scale("function", functions=(_to_nines, _from_nines))
-
-
 def _to_nines(percentile: Any) -> Any:
     """Percent to number of nines: 90 is 1, 99 is 2."""
     return -np.log10(np.maximum(1e-9, 1 - np.asarray(percentile) / 100))
@@ -378,21 +371,18 @@ def _draw_markers(axes: Axes, series: Series, y: Sequence[float], place: int) ->
     """Draw a series' points, filled and hollow ones apart."""
     system_look, hollow = look(place), (True,) * len(y) if series.theirs else series.hollow or (False,) * len(y)
     colour = _colour_of_series(series, place)
+    # The first system's marks are the largest, so that those of others at the same place do not hide them.
+    size_pt = 3.5 if series.minor else max(4.5, 7.5 - 1.3 * (place % len(LOOKS)))
     for is_hollow in (False, True):
         chosen = [number for number, other in enumerate(hollow) if other is is_hollow]
         if chosen:
             face = PAGE if is_hollow else colour
             axes.plot(
                 [series.x[number] for number in chosen], [y[number] for number in chosen], ls="none",
-                marker=system_look.marker, ms=3.5 if series.minor else _mark_pt(place), mfc=face, mec=colour,
+                marker=system_look.marker, ms=size_pt, mfc=face, mec=colour,
                 mew=1.0 if series.minor else 1.5, gid=f"system-{place}", zorder=2 if series.minor else 3,
                 alpha=0.45 if series.minor else None,
             )  # fmt: skip
-
-
-def _mark_pt(place: int) -> float:
-    """The first system's marks are the largest, so that those of others at the same place do not hide them."""
-    return max(4.5, 7.5 - 1.3 * (place % len(LOOKS)))
 
 
 def _set_y_limits(axes: Axes, plot: Plot) -> None:
@@ -472,8 +462,13 @@ def _set_ticks(axes: Axes, plot: Plot) -> None:
             spine.set_visible(False)
     if plot.x.form is Form.WORDS:
         axes.xaxis.set_major_locator(FixedLocator(list(range(len(plot.x.names)))))
-        axes.set_xticklabels(_names_that_fit(plot), rotation=90 if _has_upright_names(plot) else 0)
-        axes.tick_params(axis="x", length=0, labelsize=_name_size_pt(plot))
+        names, is_upright = _names_that_fit(plot), _has_upright_names(plot)
+        axes.set_xticklabels(names, rotation=90 if is_upright else 0)
+        # In letters of a size in which names stand beside each other.
+        longest = max((len(line) for name in names for line in name.split("\n")), default=1)
+        room_pt = _wide_pt(plot) / (len(plot.x.names) + 0.2)
+        fits_pt = FONT_PT if is_upright else 0.95 * room_pt / (0.6 * max(1, longest))
+        axes.tick_params(axis="x", length=0, labelsize=max(_NAME_PT_MIN, min(FONT_PT, fits_pt)))
         return
     if plot.x.scale is Scale.PERCENTILE:
         axes.grid(axis="x", color=GRID, lw=0.8)
@@ -581,14 +576,6 @@ def _cut_line(line: str, room: int, *, end: bool) -> str:
 _NAME_LINES_MAX, _NAMES_LEVEL_MAX, _UPRIGHT_CHARS, _NAME_PT_MIN = 4, 10, 14, 9.0
 
 
-def _name_size_pt(plot: Plot) -> float:
-    """The size of letters in which names on the x axis stand beside each other."""
-    longest = max((len(line) for name in _names_that_fit(plot) for line in name.split("\n")), default=1)
-    room_pt = _wide_pt(plot) / (len(plot.x.names) + 0.2)
-    fits_pt = FONT_PT if _has_upright_names(plot) else 0.95 * room_pt / (0.6 * max(1, longest))
-    return max(_NAME_PT_MIN, min(FONT_PT, fits_pt))
-
-
 def _names_pt(plot: Plot) -> float:
     """What names below the x axis need beyond one line."""
     if plot.x.form is not Form.WORDS:
@@ -647,7 +634,9 @@ def file_figure(plot: Plot, places: Mapping[str, int], source: str = "") -> Figu
     small = [textwrap.wrap(text, _CHARS_WIDE, break_on_hyphens=False) for text in (plot.context, plot.reading)]
     source_lines = textwrap.wrap(source, _SOURCE_CHARS_WIDE, break_on_hyphens=False)
     entries = _legend_entries(plot, places)
-    columns = _legend_columns([str(entry.get_label()) for entry in entries])
+    labels = [str(entry.get_label()) for entry in entries]
+    widest_pt = max(map(len, labels), default=1) * LABEL_CHAR_PT * 1.1 + 46
+    columns = max(1, min(len(labels), 3, int((WIDTH_PT - 10) / widest_pt)))
     rows = math.ceil(len(entries) / columns)
     title_pt, row_pt = (FONT_PT + 2) * 1.25, FONT_PT * 1.25
     head_pt = 6 + len(title) * title_pt + len(small[0]) * row_pt
@@ -685,7 +674,9 @@ def _legend_entries(plot: Plot, places: Mapping[str, int]) -> list[Artist]:
         )
         marks = {series.mark for series in series_of_system}
         forms = {series.label for series in series_of_system if series.mark is not Mark.LIMITS}
-        label = textwrap.shorten(_legend_name(system, forms), 44, placeholder="...")
+        # A system with its label where all its series have the same one, such as the form that gives its level.
+        (form, *others) = forms or ("",)
+        label = textwrap.shorten(f"{system}, {form}" if form and not others else system, 44, placeholder="...")
         if marks == {Mark.BARS}:
             entries.append(
                 Patch(fc=system_look.light, lw=0, hatch=system_look.hatch or None, hatchcolor=PAGE, label=label)
@@ -698,17 +689,6 @@ def _legend_entries(plot: Plot, places: Mapping[str, int]) -> list[Artist]:
     if any(series.theirs for series in plot.series):
         entries.append(Line2D([], [], color=FAINT, ls="none", marker="o", mfc=PAGE, mew=1.5, ms=6, label="published"))
     return entries
-
-
-def _legend_name(system: str, labels: Collection[str]) -> str:
-    """A system with its label where all its series have the same one, such as the form that gives its level."""
-    (label, *others) = labels or ("",)
-    return f"{system}, {label}" if label and not others else system
-
-
-def _legend_columns(labels: Sequence[str]) -> int:
-    widest_pt = max(map(len, labels), default=1) * LABEL_CHAR_PT * 1.1 + 46
-    return max(1, min(len(labels), 3, int((WIDTH_PT - 10) / widest_pt)))
 
 
 def _svg_text(figure: Figure) -> str:

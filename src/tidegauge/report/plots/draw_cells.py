@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
@@ -26,7 +25,10 @@ _CELL_PT_MIN = 6.0
 
 def draw_cells(axes: Axes, series: Series, heat: Axis, gid: str) -> None:
     """Draw each cell at its place, with its figure and its verdict in it; where there is no cell nothing is drawn."""
-    size_pt = _size_of_texts_pt(axes, series.cells, heat)
+    # The letters have the size in which every cell's lines fit into it.
+    longest = max((len(line) for cell in series.cells for line in lines_of_cell(cell, heat)), default=1)
+    wide_pt = axes.bbox.width / max(1.0, abs(axes.get_xlim()[1] - axes.get_xlim()[0]))
+    size_pt = max(_CELL_PT_MIN, min(FONT_PT - 1, 0.88 * wide_pt / (0.58 * longest)))
     for x, y, cell in zip(series.x, series.y, series.cells, strict=True):
         shade = shade_of(cell, heat)
         place = (x - 0.47, (y or 0.0) - 0.46)
@@ -79,10 +81,3 @@ def shade_of(cell: Cell, heat: Axis) -> float | None:
     if heat.scale is Scale.LOG:
         low, high, value = math.log(low), math.log(high), math.log(value)
     return 0.0 if high <= low else min(1.0, max(0.0, (value - low) / (high - low)))
-
-
-def _size_of_texts_pt(axes: Axes, cells: Sequence[Cell], heat: Axis) -> float:
-    """The size of letters in which every cell's lines fit into it."""
-    longest = max((len(line) for cell in cells for line in lines_of_cell(cell, heat)), default=1)
-    wide_pt = axes.bbox.width / max(1.0, abs(axes.get_xlim()[1] - axes.get_xlim()[0]))
-    return max(_CELL_PT_MIN, min(FONT_PT - 1, 0.88 * wide_pt / (0.58 * longest)))

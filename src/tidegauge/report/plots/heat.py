@@ -120,7 +120,12 @@ def heat_maps_of_findings(findings: Sequence[Finding], facts: RunFacts, prefix: 
 
 
 def _plots_of_panels(panels: Sequence[_Panel], facts: RunFacts, prefix: str) -> list[Plot]:
-    heat = _axis_of_colours(panels)
+    # From the least to the largest figure of all panels that is not doubted.
+    every = [one for panel in panels for one in panel.at.values()]
+    certain = [one.estimate.value for one in every if one.estimate and one.validity is Validity.VALID]
+    span = (min(certain), max(certain)) if certain else None
+    is_wide = span is not None and 0 < LOG_FROM * span[0] < span[1]
+    heat = replace(panels[0].heat, scale=Scale.LOG if is_wide else Scale.LINEAR, span=span)
     return [
         _plot_of_panel(replace(panel, heat=heat), facts, f"{prefix}-heat-{number}-{panel.chart.name}")
         for number, panel in enumerate(panels, 1)
@@ -216,15 +221,6 @@ def without_forms(across: Across) -> Across:
     return replace(across, axis=replace(across.axis, names=numbers))
 
 
-def _axis_of_colours(panels: Sequence[_Panel]) -> Axis:
-    """The axis of what cells show, from the least to the largest figure of all panels that is not doubted."""
-    every = [one for panel in panels for one in panel.at.values()]
-    certain = [one.estimate.value for one in every if one.estimate and one.validity is Validity.VALID]
-    span = (min(certain), max(certain)) if certain else None
-    is_wide = span is not None and 0 < LOG_FROM * span[0] < span[1]
-    return replace(panels[0].heat, scale=Scale.LOG if is_wide else Scale.LINEAR, span=span)
-
-
 def _plot_of_panel(panel: _Panel, facts: RunFacts, plot_id: str) -> Plot:
     contests = {row: contest for row in panel.rows.places if (contest := _contest_of_row(row, panel, facts))}
     cells = {place: _cell(place, panel, contests.get(place[0])) for place in panel.at}
@@ -238,10 +234,17 @@ def _plot_of_panel(panel: _Panel, facts: RunFacts, plot_id: str) -> Plot:
     )
     reading = " ".join(_reading_words(panel, cells, contests))
     title = f"{panel.chart.title} of {panel.name} by {panel.rows.name} and {panel.columns.name}"
+    values = {place: at_place.estimate.value for place, at_place in panel.at.items() if at_place.estimate}
+    places_of_ends = [choose(values, key=values.__getitem__) for choose in (min, max)]
+    words = [
+        f"{panel.heat.with_unit(values[row, column])} at {panel.rows.name}={row}, {panel.columns.name}={column}"
+        for row, column in places_of_ends
+    ]
+    ends = f"{panel.name}: from {words[0]} to {words[1]}"
     return Plot(
         plot_id,
         title,
-        f"{title}. {reading} {_ends_in_words(panel)}.",
+        f"{title}. {reading} {ends}.",
         panel.columns.axis,
         panel.rows.axis,
         (series,),
@@ -254,19 +257,16 @@ def _plot_of_panel(panel: _Panel, facts: RunFacts, plot_id: str) -> Plot:
 
 def _contest_of_row(row: str, panel: _Panel, facts: RunFacts) -> Contest | None:
     """What compares the cells of a row with its first; None where nothing does, or nothing was repeated."""
+    figure_name = SUSTAINABLE if panel.chart.name == _SUSTAINED.name else panel.chart.figure.name
     alike = [
         contest
         for contest in facts.contests
-        if (contest.axis, contest.name) == (panel.columns.field, _figure_name(panel))
+        if (contest.axis, contest.name) == (panel.columns.field, figure_name)
         and dict(contest.at) == {panel.rows.field: row}
         and any(each.contrast is not None and each.contrast.ratio_interval for each in contest.against_first)
         and _is_of_row(contest, row, panel)
     ]
     return alike[0] if len(alike) == 1 else None
-
-
-def _figure_name(panel: _Panel) -> str:
-    return SUSTAINABLE if panel.chart.name == _SUSTAINED.name else panel.chart.figure.name
 
 
 def _is_of_row(contest: Contest, row: str, panel: _Panel) -> bool:
@@ -323,14 +323,3 @@ def _reading_words(
         yield "'-': no trial that may be used has the figure."
     if len(cells) < len(panel.columns.places) * len(panel.rows.places):
         yield "Blank: no result."
-
-
-def _ends_in_words(panel: _Panel) -> str:
-    """The least and the largest figure with their points."""
-    values = {place: at_place.estimate.value for place, at_place in panel.at.items() if at_place.estimate}
-    ends = [choose(values, key=values.__getitem__) for choose in (min, max)]
-    words = [
-        f"{panel.heat.with_unit(values[row, column])} at {panel.rows.name}={row}, {panel.columns.name}={column}"
-        for row, column in ends
-    ]
-    return f"{panel.name}: from {words[0]} to {words[1]}"

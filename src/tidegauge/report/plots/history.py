@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from tidegauge.comparison.history import FigureHistory, HistoryEntry, HistoryPart
+from tidegauge.comparison.history import FigureHistory, HistoryPart
 from tidegauge.numbers import factor, in_unit, parse_time, plural
 from tidegauge.report.history import (
     change_sentence,
@@ -51,11 +49,15 @@ def history_plot(part: HistoryPart, history: FigureHistory, plot_id: str) -> Plo
     reading = " ".join(filter(None, readings))
     level = part.conditions["level found"]
     in_ms = figure.unit == "ms"
+    # When each run began: its day, with the time where several began on one day.
+    begun = [_local_begin(entry.run.started_at) for entry in history.entries]
+    days = [at[:5] for at in begun]
+    ticks = begun if len(set(days)) < len(days) else days
     return Plot(
         plot_id,
         f"{figure.title} over {plural(len(runs), 'run')}",
         " ".join([_description(history), reading]).strip(),
-        Axis("run", form=Form.COUNT, ticks=_run_ticks(history.entries)),
+        Axis("run", form=Form.COUNT, ticks=tuple(zip(runs, ticks, strict=True))),
         Axis(figure.head, Scale.LOG, Form.MS if in_ms else Form.SHORT, unit=figure.unit,
              meaning=P99_MEANING if figure.name.endswith("_p99") else ""),
         (points, *_mean_lines(part.system, history)),
@@ -74,14 +76,6 @@ def _mean_lines(system: str, history: FigureHistory) -> list[Series]:
         ends = float(stretch[0] + 1), float(stretch[-1] + 1)
         lines.append(Series(system, "mean", ends, (mean, mean), Mark.LINE, minor=True))
     return lines
-
-
-def _run_ticks(entries: Sequence[HistoryEntry]) -> tuple[tuple[float, str], ...]:
-    """When each run began: its day, with the time where several began on one day."""
-    begun = [_local_begin(entry.run.started_at) for entry in entries]
-    days = [at[:5] for at in begun]
-    words = begun if len(set(days)) < len(days) else days
-    return tuple((float(number), text) for number, text in enumerate(words, 1))
 
 
 def _local_begin(iso: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.comparison.order import findings_of
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, Validity, point_words, with_form
+from tidegauge.model.trial import MeasuredResult, TrialResult, Validity, point_words, with_form
 from tidegauge.numbers import count, join_with_and, ms, percent
 from tidegauge.plain import grouped
 from tidegauge.report.compare import Estimate, estimate
@@ -98,7 +98,11 @@ def sustainable_bars(
         doubted = {result.spec.trial_id for result in results if result.validity is Validity.DOUBTFUL}
         estimates = {at: _sustained_spot(same, goal, names, blocks_most, doubted) for at, same in at_points.items()}
         spots = [spot for spot in estimates.values() if spot is not None]
-        reading = _sustained_words(blocks_most)
+        reading = (
+            f"Bar: the confirmed rate, {ESTIMATES.replace('trials', 'blocks')}."
+            if blocks_most > 1
+            else "Bar: the confirmed rate; whisker: the bracket in which the search ended."
+        )
         reading += " Hollow: a DOUBTFUL trial confirmed it." if any(spot.doubtful for spot in spots) else ""
         if len({at for at, _ in at_points}) > 1:
             reading += " No bar: no rate was confirmed." if len(spots) < len(at_points) else ""
@@ -145,12 +149,6 @@ def _sustained_spot(
     (only,) = [goal for goal in goals if goal.sustainable_msgs_per_s]
     low, high = only.lower_msgs_per_s or estimated.value, only.upper_msgs_per_s or estimated.value
     return replace(spot, low=min(estimated.value, low), high=max(estimated.value, high))
-
-
-def _sustained_words(blocks_most: int) -> str:
-    if blocks_most > 1:
-        return f"Bar: the confirmed rate, {ESTIMATES.replace('trials', 'blocks')}."
-    return "Bar: the confirmed rate; whisker: the bracket in which the search ended."
 
 
 @dataclass(frozen=True)
@@ -221,31 +219,27 @@ def _plot_of_shares(name: str, rows: Sequence[Used], disk: str, plot_id: str) ->
         if x:
             series.append(Series(system, row.result.spec.form, x, y, Mark.BARS, notes=bases, width=0.9 * width))
         drawn += shares.values()
-        figures += [f"{system} {_share_words(share)} of {share.of}" for share in shares.values()]
+        # One that is computed is the least that the load needs.
+        figures += [
+            f"{system} {f'{share.basis} ' if share.basis is Basis.COMPUTED else ''}{percent(share.share)} of {share.of}"
+            for share in shares.values()
+        ]
     title = f"Share of ceilings: {name}"
     most = "what the machine did at most when that was measured"
     words = f"Bars are shares of {most}, which is the line at 100 %: {'; '.join(figures)}."
     x_axis = Axis("ceiling", form=Form.WORDS, names=tuple(map(str, ceilings)))
     y_axis = Axis("% of the ceiling", form=Form.SHARE, from_zero=True)
     least = dict.fromkeys(str(share.of) for share in drawn if share.basis is Basis.COMPUTED)
-    reading = _measured_words(rows)
+    reading = (
+        "Bar: the trial that confirmed the rate."
+        if all(row.result.spec.exploratory for row in rows)
+        else "Bar: the trial with the middle rate, where there are several."
+    )
     reading += f" Lower bounds: {', '.join(least)}." if least else ""
     return Plot(
         plot_id, title, words, x_axis, y_axis, tuple(series), lines=(Line(100.0, "ceiling"),),
         context=context_of_trials([row.result for row in rows]), reading=reading,
     )  # fmt: skip
-
-
-def _share_words(share: CeilingShare) -> str:
-    """A share in words; one that is computed is the least that the load needs."""
-    return f"{f'{share.basis} ' if share.basis is Basis.COMPUTED else ''}{percent(share.share)}"
-
-
-def _measured_words(rows: Sequence[Used]) -> str:
-    """Which trial a bar is of (see `usage.rows`)."""
-    if all(row.result.spec.exploratory for row in rows):
-        return "Bar: the trial that confirmed the rate."
-    return "Bar: the trial with the middle rate, where there are several."
 
 
 def _share_of_ceiling(row: Used, of: Ceiling, disk: str) -> CeilingShare | None:
@@ -301,7 +295,9 @@ def _choose_plot(facts: RunFacts, within: Sequence[Within]) -> Plot | None:
     comparable = _comparable_trials(tables)
     if drained := [plot for compared in comparable for plot in drain_bars(compared, _ID)]:
         return _first_of(drained)
-    dots = [*_p99_dots(comparable, within), *_p99_curves(run)]
+    dots = _p99_dots(comparable, within)
+    for plot in load_plots(run.findings, run.results, _ID):
+        dots += plot.series if plot.of_p99 else ()
     limits = _rate_limits(run, tables, within)
     if dots:
         others = {
@@ -326,13 +322,12 @@ def _first_of(alike: Sequence[Plot]) -> Plot:
 def _comparable_trials(tables: Sequence[ComparedTrials]) -> list[ComparedTrials]:
     """Trials at fixed rates that may stand in one picture: of ordinary loads, else of a single experiment."""
     fixed = [compared for compared in tables if not compared.closed_loop]
-    ordinary = [compared for compared in fixed if not any(map(_is_special, compared.loads))]
+    ordinary = [
+        compared
+        for compared in fixed
+        if not any(load.spec.late or load.spec.faults or load.spec.schedule for load in compared.loads)
+    ]
     return ordinary or [compared for compared in fixed if compared.experiment == fixed[0].experiment]
-
-
-def _is_special(load: LoadResult) -> bool:
-    """Whether more went on than that a rate was offered."""
-    return bool(load.spec.late or load.spec.faults or load.spec.schedule)
 
 
 def _reading_words(plot: Plot, facts: RunFacts) -> str:
@@ -426,11 +421,6 @@ def _estimate_of_trials(
     if interval is None or interval.trials > 1 or not inside:
         return interval
     return replace(interval, low=min(interval.value, inside[0].low), high=max(interval.value, inside[0].high))
-
-
-def _p99_curves(run: StoredRun) -> list[Series]:
-    plots = load_plots(run.findings, run.results, _ID)
-    return [series for plot in plots if plot.of_p99 for series in plot.series]
 
 
 def _rate_limits(run: StoredRun, tables: Sequence[ComparedTrials], within: Sequence[Within]) -> list[Series]:

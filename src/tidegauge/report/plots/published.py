@@ -60,13 +60,6 @@ def _percentile_of(column: PublishedColumn) -> float | None:
     return _PERCENTS.get(column.statistic)
 
 
-def _axis_of_column(column: PublishedColumn, words: str) -> Axis:
-    label = f"{words}, {column.unit}"
-    if column.unit == MILLISECONDS:
-        return Axis(label, Scale.LOG, Form.MS)
-    return Axis(label, form=Form.SHORT, from_zero=True, unit=column.unit)
-
-
 def _both(
     name: str, at: Sequence[float], cells: Sequence[CellBeside], mark: Mark, width: float = 0.6
 ) -> tuple[Series, ...]:
@@ -171,7 +164,11 @@ def _plot(
     figures = (f"{name} {precise(first)} to {precise(last)} {column.unit}" for name, first, last in ends)
     words = f"{title}: {'; '.join(figures)}."
     context = ", ".join(filter(None, (table.table.source, table.common.words())))
-    return Plot(plot_id, title, words, x, _axis_of_column(column, figure), series, context=context, reading=READING)
+    label = f"{figure}, {column.unit}"
+    y = Axis(label, form=Form.SHORT, from_zero=True, unit=column.unit)
+    if column.unit == MILLISECONDS:
+        y = Axis(label, Scale.LOG, Form.MS)
+    return Plot(plot_id, title, words, x, y, series, context=context, reading=READING)
 
 
 def key_rows(plots: Sequence[Plot]) -> Mapping[str, int]:

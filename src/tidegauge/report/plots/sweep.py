@@ -117,7 +117,12 @@ def points_plot(swept: Swept, plot_id: str) -> Plot | None:
     axes = list(dict.fromkeys(axis for point in points for axis in point))
     chart = RATE if swept.compared_trials[0].closed_loop else TIMES[1]
     measured = _spots_of_chart(swept.compared_trials, chart)
-    names = [" / ".join(_value_name(axis, point) for axis in axes) for point in points]
+    names = [
+        " / ".join(
+            _level_name(point.get(axis, "")) if axis_name(axis) == LEVEL else point.get(axis, "") for axis in axes
+        )
+        for point in points
+    ]
     label = " / ".join(_level_label(measured) if axis_name(axis) == LEVEL else axis_name(axis) for axis in axes)
     # Their own words are the one axis, on which each stands at a place of its own.
     axis = Axis(label, form=Form.WORDS, names=tuple(names))
@@ -158,7 +163,9 @@ def axis_across(
     if values is None:
         values = list(dict.fromkeys(point.get(field, "") for point in points))
     name, is_level = axis_name(field), axis_name(field) == LEVEL
-    label = _level_label(spots) if is_level else _with_unit(name, values)
+    # Values as shares have are written with a unit of their own.
+    unit = f", {_UNITS[name]}" if name in _UNITS and not any("%" in value for value in values) else ""
+    label = _level_label(spots) if is_level else f"{name}{unit}"
     places = {} if as_words or is_level else _places_of_quantities(values)
     if not places:
         names = tuple(_level_name(value) if is_level else value for value in values)
@@ -177,16 +184,6 @@ def _places_of_quantities(values: Sequence[str]) -> dict[str, float]:
     shares = {value for value in values if value.endswith("%")}
     alike = len(shares) in (0, len(values)) and len(set(places.values())) == len(values)
     return places if alike and len(values) > 1 else {}
-
-
-def _with_unit(name: str, values: Sequence[str]) -> str:
-    """A field's name with the unit of its values, where they are written without one of their own, as shares have."""
-    return f"{name}, {_UNITS[name]}" if name in _UNITS and not any("%" in value for value in values) else name
-
-
-def _value_name(axis: str, point: Point) -> str:
-    value = point.get(axis, "")
-    return _level_name(value) if axis_name(axis) == LEVEL else value
 
 
 def _level_name(value: str) -> str:

@@ -14,7 +14,6 @@ from statistics import median
 from typing import Any
 
 from tidegauge.comparison.compared_trials import ComparedTrials
-from tidegauge.model.faults import FaultResult
 from tidegauge.model.trial import MeasuredResult, Validity, family
 from tidegauge.model.workload import DURING, PHASES, late_names
 from tidegauge.numbers import capitalized, duration
@@ -301,16 +300,20 @@ def timelines(compared: ComparedTrials, details: Details, prefix: str, charts: t
         context_of_trials(compared.results),
         " ".join(filter(None, (_reading_words(compared), shaded))),
     )
-    charted = [
-        (chart, [line for system in compared.systems for line in _lines_of_system(compared, system, details, chart)])
-        for chart in charts
-        if not (chart.scheduled and compared.closed_loop)
-    ]
-    return [
-        replace(_chart_plot(chart, f"{prefix}-{chart.name}", series, spans, reading), context=context_words)
-        for chart, series in charted
-        if any(value for line in series for value in line.y)
-    ]
+    plots = []
+    for chart in charts:
+        if chart.scheduled and compared.closed_loop:
+            continue
+        series = []
+        for system in compared.systems:
+            results = compared.of_system(system)
+            for number, result in enumerate(results[:TRIALS_MAX], 1):
+                label = _trial_label(result, number if len(results) > 1 else 0)
+                series.append(_line_of_trial(system, label, details[result.spec.trial_id], chart))
+        if any(value for line in series for value in line.y):
+            plot = _chart_plot(chart, f"{prefix}-{chart.name}", series, spans, reading)
+            plots.append(replace(plot, context=context_words))
+    return plots
 
 
 def _reading_words(compared: ComparedTrials) -> str:
@@ -343,7 +346,14 @@ def _chart_plot(chart: Chart, plot_id: str, series: list[Series], spans: tuple[S
             whole = _row_s(line) < _ROWS_APART_S
             name = line.name
             parts.append(f"{name}: median {middle}, largest {largest}" if whole else f"{name}: largest {largest}")
-    description = f"{chart.meaning}. {'; '.join(parts)}.{_fault_words(spans)}"
+    faults: list[str] = []
+    for span in spans:
+        if span.inner and span.label:
+            faults.append(f"{span.label} from {span.begin:.1f} to {span.end:.1f} s")
+        elif span.inner:
+            faults[-1] += f", elsewhere to {span.end:.1f} s"
+    fault_words = f" Faults: {'; '.join(faults)}." if faults else ""
+    description = f"{chart.meaning}. {'; '.join(parts)}.{fault_words}"
     reading_words = " ".join(filter(None, (reading, _thinned_words(series))))
     return Plot(
         plot_id, chart.title, description, x, chart.axis, tuple(map(_thin_series, series)), spans, reading=reading_words
@@ -377,17 +387,6 @@ def _thinned_words(series: Sequence[Series]) -> str:
     return f"Of each {duration(round(step_s))} the least and the largest value." if step_s > _ROWS_APART_S else ""
 
 
-def _fault_words(spans: tuple[Span, ...]) -> str:
-    """ " Faults: pause from 2.0 to 3.5 s; restart from 9.0 to 12.1 s, elsewhere to 20.4 s."; "" without any."""
-    faults: list[str] = []
-    for span in spans:
-        if span.inner and span.label:
-            faults.append(f"{span.label} from {span.begin:.1f} to {span.end:.1f} s")
-        elif span.inner:
-            faults[-1] += f", elsewhere to {span.end:.1f} s"
-    return f" Faults: {'; '.join(faults)}." if faults else ""
-
-
 def _fault_spans(compared: ComparedTrials) -> tuple[Span, ...]:
     """Where faults were in force. All trials that are compared have the same ones.
 
@@ -395,31 +394,19 @@ def _fault_spans(compared: ComparedTrials) -> tuple[Span, ...]:
     to be started again differs: then each end that is later by a second or more has a mark of its own, without a label,
     so that the shade is the darker the more systems still had the fault, and alike for all faults.
     """
-    return tuple(span for results in faults_by_number(compared.loads) for span in _spans_by_end(results))
-
-
-def _spans_by_end(results: Sequence[FaultResult]) -> list[Span]:
-    """Spans of the faults with one number in all trials, ordered by their ends."""
-    begin, ends = min(fault.from_s for fault in results), list[list[float]]()
-    for until_s in sorted(fault.until_s for fault in results):
-        if ends and until_s - ends[-1][0] < _APART_S:
-            ends[-1].append(until_s)
-        else:
-            ends.append([until_s])
-    return [
-        Span(begin, alike[0], "" if number else results[0].fault.name, True, len(alike) / len(results))
-        for number, alike in enumerate(ends)
-    ]
-
-
-def _lines_of_system(compared: ComparedTrials, system: str, details: Details, chart: Chart) -> list[Series]:
-    results = compared.of_system(system)
-    return [
-        _line_of_trial(
-            system, _trial_label(result, number if len(results) > 1 else 0), details[result.spec.trial_id], chart
-        )
-        for number, result in enumerate(results[:TRIALS_MAX], 1)
-    ]
+    spans: list[Span] = []
+    for results in faults_by_number(compared.loads):
+        begin, ends = min(fault.from_s for fault in results), list[list[float]]()
+        for until_s in sorted(fault.until_s for fault in results):
+            if ends and until_s - ends[-1][0] < _APART_S:
+                ends[-1].append(until_s)
+            else:
+                ends.append([until_s])
+        spans += [
+            Span(begin, alike[0], "" if number else results[0].fault.name, True, len(alike) / len(results))
+            for number, alike in enumerate(ends)
+        ]
+    return tuple(spans)
 
 
 def _trial_label(result: MeasuredResult, number: int) -> str:
@@ -438,7 +425,10 @@ def _series_of_rows(system: str, label: str, rows: Sequence[Mapping[str, Any]], 
     """Every value, with a gap where seconds are missing: nobody knows what was there."""
     at = [_place_s(row, zero_ns, chart.at_end) for row in rows]
     x, y = list(at), [chart.column(row) for row in rows]
-    for place in reversed(_gap_places(at)):
+    # Rows of a trial of hours stand for stretches of seconds, which may differ: that alone is no gap.
+    apart = [later - earlier for earlier, later in pairwise(at)]
+    gaps = [place for place in range(2, len(at) - 1) if apart[place - 1] > _GAP * max(apart[place - 2], apart[place])]
+    for place in reversed(gaps):
         x.insert(place, (at[place - 1] + at[place]) / 2)
         y.insert(place, None)
     return Series(system, label, tuple(x), tuple(y))
@@ -448,15 +438,6 @@ def _place_s(row: Mapping[str, Any], zero_ns: int, at_end: bool) -> float:
     """Where on the axis a row's value is."""
     from_ns, until_ns = row["from_mono_ns"] - zero_ns, row["until_mono_ns"] - zero_ns
     return float(until_ns if at_end else (from_ns + until_ns) / 2) / _NS_PER_S
-
-
-def _gap_places(at: Sequence[float]) -> list[int]:
-    """Places before which seconds are missing: much further from the one before than that and the next are apart.
-
-    Rows of a trial of hours stand for stretches of seconds, which may differ: that alone is no gap.
-    """
-    apart = [later - earlier for earlier, later in pairwise(at)]
-    return [place for place in range(2, len(at) - 1) if apart[place - 1] > _GAP * max(apart[place - 2], apart[place])]
 
 
 def _measured_span(trial: TrialDetails) -> Span | None:
@@ -498,6 +479,10 @@ def chase_plots(compared: ComparedTrials, details: Details, prefix: str) -> list
     """Backlog, reading rate, and what producers and the other readers felt; none without late readers."""
     if not any(load.spec.late for load in compared.loads):
         return []
+    others = all(load.spec.late and load.spec.late.subscriptions < len(load.subscriptions) for load in compared.loads)
+    reader_words = (
+        "Of the slowest reader that is not late." if others else "Late readers' times hold how long they had to wait."
+    )
     plots = []
     for chart in CHASE:
         series = [
@@ -507,22 +492,19 @@ def chase_plots(compared: ComparedTrials, details: Details, prefix: str) -> list
             if any(line.y)
         ]
         if series:
-            description = f"{chart.meaning}; 0 is when the late readers begin. {_chase_ends(series, chart.axis)}."
+            values_by_line = [(line.name, [value for value in line.y if value is not None]) for line in series]
+            ends = "; ".join(
+                f"{name}: largest {chart.axis.text(max(y))}, at the end {chart.axis.with_unit(y[-1])}"
+                for name, y in values_by_line
+            )
+            description = f"{chart.meaning}; 0 is when the late readers begin. {ends}."
             x = Axis("seconds since late readers began", form=Form.SECOND)
             spans, plot_id = _chase_phases(compared, details), f"{prefix}-chase-{chart.name}"
-            of_readers = _reader_words(compared) if chart.name == "end-to-end" else ""
+            of_readers = reader_words if chart.name == "end-to-end" else ""
             reading = " ".join(filter(None, (_reading_words(compared), of_readers, _thinned_words(series))))
             plot = Plot(plot_id, chart.title, description, x, chart.axis, tuple(map(_thin_series, series)), spans)
             plots.append(replace(plot, context=context_of_trials(compared.results), reading=reading))
     return plots
-
-
-def _reader_words(compared: ComparedTrials) -> str:
-    """Whose end-to-end times a picture of late readers has."""
-    others = all(load.spec.late and load.spec.late.subscriptions < len(load.subscriptions) for load in compared.loads)
-    return (
-        "Of the slowest reader that is not late." if others else "Late readers' times hold how long they had to wait."
-    )
 
 
 def _chase_lines(compared: ComparedTrials, system: str, details: Details, chart: Chart) -> Iterator[Series]:
@@ -575,10 +557,3 @@ def _chase_phases(compared: ComparedTrials, details: Details) -> tuple[Span, ...
             # Shaded and unshaded by turns, so that neighbours can be told apart.
             spans.append(Span(begin, end if phase == DURING else begin, str(phase)))
     return tuple(spans)
-
-
-def _chase_ends(series: Sequence[Series], axis: Axis) -> str:
-    values_by_line = [(line.name, [value for value in line.y if value is not None]) for line in series]
-    return "; ".join(
-        f"{name}: largest {axis.text(max(y))}, at the end {axis.with_unit(y[-1])}" for name, y in values_by_line
-    )
