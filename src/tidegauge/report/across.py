@@ -169,7 +169,8 @@ def _pair_words(pair: ComparedPair, comparison: RunComparison) -> PairWords:
 
 def _pair_parts(pair: PairWords) -> Iterable[RenderableType]:
     yield heading(pair.title)
-    yield from (bullet(claim, _verdict_style(verdict)) for claim, verdict in pair.claims)
+    styles = {ComparisonVerdict.BETTER: "green", ComparisonVerdict.WORSE: "bold red"}
+    yield from (bullet(claim, styles.get(verdict, "")) for claim, verdict in pair.claims)
     yield from (bullet(remark, "yellow") for remark in pair.remarks)
 
 
@@ -185,10 +186,6 @@ def claim_across(ratio: Ratio) -> str:
 def _verdict_across(ratio: Ratio) -> str:
     """The verdict by the margin that was asked for, else by the noise threshold."""
     return contests.verdict_words(ratio.contrast) if ratio.contrast else compare.verdict_words(ratio.comparison)
-
-
-def _verdict_style(verdict: ComparisonVerdict) -> str:
-    return {ComparisonVerdict.BETTER: "green", ComparisonVerdict.WORSE: "bold red"}.get(verdict, "")
 
 
 def _how_sure(comparison: RunComparison) -> str:
@@ -261,14 +258,14 @@ def markdown(comparison: RunComparison, judgement: RegressionJudgement | None = 
     lines += (
         ["", f"**{escape_text(_UNEQUAL)}** {escape_text('; '.join(comparison.unequal))}"] if comparison.unequal else []
     )
-    rows = [
-        [
-            *map(escape_text, (_pair_title(pair, comparison), ratio.figure, compare.times(ratio.comparison))),
-            _verdict_cell(ratio),
-        ]
-        for pair in comparison.pairs
-        for ratio in pair.ratios
-    ]
+    rows = []
+    for pair in comparison.pairs:
+        for ratio in pair.ratios:
+            cells = (_pair_title(pair, comparison), ratio.figure, compare.times(ratio.comparison))
+            verdict = escape_text(_verdict_across(ratio))
+            if ratio.comparison.verdict in (ComparisonVerdict.BETTER, ComparisonVerdict.WORSE):
+                verdict = f"**{verdict}**"
+            rows.append([*map(escape_text, cells), verdict])
     lines += ["", *markdown_table(["what", "figure", "ratio", "verdict"], rows), ""]
     lines += [
         f"- {escape_text(f'{_pair_title(pair, comparison)}: {remark}')}"
@@ -280,11 +277,6 @@ def markdown(comparison: RunComparison, judgement: RegressionJudgement | None = 
     lines += [f"- {_TITLES[difference.kind]}: {escape_text(difference.words)}" for difference in comparison.differences]
     lines += [f"- {escape_text(_not_recorded(gap))}" for gap in comparison.unrecorded]
     return "\n".join([*lines, "", "</details>", "", escape_text(_how_sure(comparison))]) + "\n"
-
-
-def _verdict_cell(ratio: Ratio) -> str:
-    words = escape_text(_verdict_across(ratio))
-    return f"**{words}**" if ratio.comparison.verdict in (ComparisonVerdict.BETTER, ComparisonVerdict.WORSE) else words
 
 
 def junit(comparison: RunComparison, judgement: RegressionJudgement | None = None) -> bytes:

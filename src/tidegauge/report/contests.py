@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from tidegauge.comparison.contests import AgainstFirst, Alternative, Contest
+from tidegauge.comparison.contests import Alternative, Contest
 from tidegauge.model.trial import point_words
 from tidegauge.model.variant import VARIANT, SameWithin, Variant
 from tidegauge.numbers import MISSING, factor, in_unit, join_with_and, percent, plural
@@ -114,8 +114,17 @@ def contest_sentence(contest: Contest) -> str:
     if not measured:
         return "; ".join(["no figure that may be used", *contest.beside])
     names = _names_of_alternatives(contest)
-    figures = [_figure_words(each, contest, names, first=place == 0) for place, each in enumerate(measured)]
-    verdicts = [words for each in contest.against_first if (words := _against_words(each, contest, names))]
+    figures = []
+    for place, alternative in enumerate(measured):
+        unit = f" {contest.unit}" if place == 0 else ""
+        doubt = " (DOUBTFUL)" if alternative.doubtful else ""
+        value = in_unit(alternative.value, contest.unit)
+        figures.append(f"{value}{unit} with {names[alternative.label]}{doubt}")
+    verdicts = []
+    for each in contest.against_first:
+        if each.contrast is not None:
+            relation = f"{ratio_words(each.contrast)}, {difference_words(each.contrast, contest.unit)}"
+            verdicts.append(f"{names[each.label]} {verdict_words(each.contrast)} ({relation})")
     base = names[contest.baseline.label]
     against = f"against {base}: {'; '.join(verdicts)}" if verdicts else "not compared"
     return "; ".join([join_with_and(figures), against, *contest.beside])
@@ -131,19 +140,6 @@ def _names_of_alternatives(contest: Contest) -> dict[str, str]:
     """A variant by its name; a point of a sweep by its axis and value."""
     labels = [alternative.label for alternative in contest.alternatives]
     return {label: label if contest.axis == VARIANT else f"{contest.axis}={label}" for label in labels}
-
-
-def _figure_words(alternative: Alternative, contest: Contest, names: dict[str, str], *, first: bool) -> str:
-    unit = f" {contest.unit}" if first else ""
-    doubt = " (DOUBTFUL)" if alternative.doubtful else ""
-    return f"{in_unit(alternative.value, contest.unit)}{unit} with {names[alternative.label]}{doubt}"
-
-
-def _against_words(each: AgainstFirst, contest: Contest, names: dict[str, str]) -> str:
-    if each.contrast is None:
-        return ""
-    relation = f"{ratio_words(each.contrast)}, {difference_words(each.contrast, contest.unit)}"
-    return f"{names[each.label]} {verdict_words(each.contrast)} ({relation})"
 
 
 def experiment_sentence(contests: Sequence[Contest]) -> str:
@@ -207,7 +203,13 @@ def contest_notes(contest: Contest) -> list[str]:
     """What must be read with the table: other differences, and what the intervals are."""
     blocks = max((len(each.values) for each in contest.alternatives), default=0)
     notes = [f"{words[:1].upper()}{words[1:]}." for words in contest.beside]
-    notes += _notes_on_means(contest)
+    if any(len(each.values) > 1 for each in contest.alternatives):
+        means = "Figures are geometric means over blocks; ratio and difference are those of these means"
+        contrasts = [each.contrast for each in contest.against_first if each.contrast is not None]
+        several = {each.blocks for each in contest.alternatives if each.values}
+        if len(several) > 1 and any(contrast.paired for contrast in contrasts):
+            means += ", over the blocks that both have"
+        notes.append(f"{means}.")
     comparisons = len(contest.against_first)
     has_intervals = any(each.contrast is not None and each.contrast.ratio_interval for each in contest.against_first)
     if comparisons > 1 and has_intervals:
@@ -227,38 +229,21 @@ def contest_notes(contest: Contest) -> list[str]:
     return [note for note in notes if note]
 
 
-def _notes_on_means(contest: Contest) -> list[str]:
-    """Of which mean all figures are, and of which blocks; nothing where nothing was repeated."""
-    if all(len(each.values) < 2 for each in contest.alternatives):
-        return []
-    means = "Figures are geometric means over blocks; ratio and difference are those of these means"
-    contrasts = [each.contrast for each in contest.against_first if each.contrast is not None]
-    several = {each.blocks for each in contest.alternatives if each.values}
-    if len(several) > 1 and any(contrast.paired for contrast in contrasts):
-        means += ", over the blocks that both have"
-    return [f"{means}."]
-
-
 def points_clause(compared: Sequence[Contest]) -> str:
     """How points stand against the first of their axis, in a clause: "against partitions=1: 100 worse, 2000 worse".
 
     "" where nothing was repeated. Of several axes, each compared by itself, only whether repeats are too few.
     """
     if len(compared) != 1:
-        return _too_few_clause(compared)
+        all_contrasts = (each.contrast for contest in compared for each in contest.against_first)
+        blocks = max((contrast.blocks for contrast in all_contrasts if contrast is not None), default=0)
+        return f"no point is compared with another, since {too_few_words(blocks)}" if 1 < blocks < BLOCKS_MIN else ""
     (contest,) = compared
     contrasts = [(each.label, each.contrast) for each in contest.against_first if each.contrast is not None]
     if not any(contrast.blocks > 1 for _, contrast in contrasts):
         return ""
     words = "; ".join(f"{label} {verdict_words(contrast)}" for label, contrast in contrasts)
     return f"against {contest.axis}={contest.baseline.label}: {words}"
-
-
-def _too_few_clause(compared: Iterable[Contest]) -> str:
-    """Why repeats decide none of many comparisons, said once for all of them; "" where they may, or there are none."""
-    contrasts = (each.contrast for contest in compared for each in contest.against_first)
-    blocks = max((contrast.blocks for contrast in contrasts if contrast is not None), default=0)
-    return f"no point is compared with another, since {too_few_words(blocks)}" if 1 < blocks < BLOCKS_MIN else ""
 
 
 def leading_contests(contests: Iterable[Contest], experiment: str) -> list[Contest]:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tidegauge.model.trial import AttestResult, LoadSpec, TrialSpec
+from tidegauge.model.trial import AttestResult, LoadSpec
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FigureKind
 from tidegauge.store.read import StoredRun, StoredTrial
 from tidegauge.store.seconds import COLUMNS
@@ -47,9 +47,20 @@ def _row_of_trial(run: StoredRun, trial: StoredTrial, axes: Mapping[str, str]) -
         "trial_id": trial.trial_id,
         "status": trial.status,
         "started_at": trial.started_at,
-        **(_row_of_spec(trial.spec, axes) if trial.spec is not None else {}),
     }
-    result = trial.result
+    spec, result = trial.spec, trial.result
+    if spec is not None:
+        row |= {
+            "experiment": spec.experiment,
+            "system": spec.system,
+            "form": spec.form,
+            "block": spec.block,
+            "exploratory": spec.exploratory,
+            "nodes": spec.nodes,
+            "message_bytes": spec.workload.payload.message_bytes,
+            "offered_msgs_per_s": spec.msgs_per_s if isinstance(spec, LoadSpec) else None,
+            **{axes[axis]: value for axis, value in spec.point.items()},
+        }
     if result is None:
         return row | {"reasons": trial.why}
     row |= {
@@ -69,20 +80,6 @@ def _row_of_run(run: StoredRun) -> Row:
         "label": run.labels.label,
         "tags": ";".join(run.labels.tags),
         "campaign": run.name,
-    }
-
-
-def _row_of_spec(spec: TrialSpec, axes: Mapping[str, str]) -> Row:
-    return {
-        "experiment": spec.experiment,
-        "system": spec.system,
-        "form": spec.form,
-        "block": spec.block,
-        "exploratory": spec.exploratory,
-        "nodes": spec.nodes,
-        "message_bytes": spec.workload.payload.message_bytes,
-        "offered_msgs_per_s": spec.msgs_per_s if isinstance(spec, LoadSpec) else None,
-        **{axes[axis]: value for axis, value in spec.point.items()},
     }
 
 
@@ -109,17 +106,18 @@ def findings_csv(run: StoredRun) -> bytes:
 
 def seconds_csv(run: StoredRun, read_seconds: Callable[[StoredTrial], Iterable[Row]]) -> bytes:
     """A row for each second of each trial, warm-up and drain too, beginning with what it is of."""
+    identity = ("experiment", "system", "block")
     rows = (
-        {"run": run.path.name, "trial_id": trial.trial_id, **_identity_of_second(trial), **second}
+        {
+            "run": run.path.name,
+            "trial_id": trial.trial_id,
+            **{name: getattr(trial.spec, name, None) for name in identity},
+            **second,
+        }
         for trial in run.trials
         for second in read_seconds(trial)
     )
-    return _csv_of_rows(("run", "trial_id", "experiment", "system", "block", *SECONDS_COLUMNS), rows)
-
-
-def _identity_of_second(trial: StoredTrial) -> Row:
-    spec = trial.spec
-    return {} if spec is None else {"experiment": spec.experiment, "system": spec.system, "block": spec.block}
+    return _csv_of_rows(("run", "trial_id", *identity, *SECONDS_COLUMNS), rows)
 
 
 def _columns_of_axes(points: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -53,22 +53,17 @@ def doctor_content(diagnosis: Diagnosis) -> dict[str, Any]:
 def doctor_report(diagnosis: Diagnosis) -> RenderableType:
     """Ceilings, then what to change, then what is fine, then what this machine can't do."""
     ceilings = _ceiling_parts(diagnosis.ceilings, diagnosis) if diagnosis.ceilings is not None else []
+    host = diagnosis.host
+    memory = f"{rounded(host.memory_bytes / (1 << 30))} GiB memory"
+    kernel = " ".join(host.kernel.split()[:2])
+    host_words = f"{plural(host.cpus, 'CPU')} ({host.cpu_model}), {memory}, {host.distribution}, {kernel}"
     return Group(
         *with_blank_lines(
-            [_host_paragraph(diagnosis.host)],
+            [Paragraph(f"{host.hostname}: {host_words}.", style="bold")],
             ceilings,
             _advice_parts(diagnosis.advice),
             _ability_parts(diagnosis.abilities),
         )
-    )
-
-
-def _host_paragraph(host: HostFacts) -> Paragraph:
-    memory = f"{rounded(host.memory_bytes / (1 << 30))} GiB memory"
-    kernel = " ".join(host.kernel.split()[:2])
-    return Paragraph(
-        f"{host.hostname}: {plural(host.cpus, 'CPU')} ({host.cpu_model}), {memory}, {host.distribution}, {kernel}.",
-        style="bold",
     )
 
 
@@ -91,25 +86,21 @@ def _ceiling_parts(ceilings: Ceilings, diagnosis: Diagnosis) -> Iterable[Rendera
     if ceilings.memory is not None:
         threads = plural(ceilings.memory.threads, "thread")
         yield indented(f"Memory: {mb_per_s(ceilings.memory.copy_bytes_per_s)} copied by {threads}.")
-    yield from _load_generator_parts(diagnosis)
+    calibration = diagnosis.calibration
+    if calibration is None:
+        problem = diagnosis.calibration_problem
+        yield bullet(f"What one load generator makes and checks is not known: {problem}", "yellow")
+    else:
+        yield indented(as_sentence(calibration.sentence()))
+        if calibration.starved:
+            share = calibration.one.cpu_wait_share
+            yield bullet(f"DOUBTFUL: its sending thread had no CPU for {share:.0%} of the time.", "yellow")
     if ceilings.doubtful:
         yield bullet(
             f"DOUBTFUL: the load average was {ceilings.load_average:.1f} when this began; other work took its part. "
             "Measure again on a quiet machine.",
             "yellow",
         )
-
-
-def _load_generator_parts(diagnosis: Diagnosis) -> Iterable[RenderableType]:
-    if diagnosis.calibration is None:
-        yield bullet(
-            f"What one load generator makes and checks is not known: {diagnosis.calibration_problem}", "yellow"
-        )
-        return
-    yield indented(as_sentence(diagnosis.calibration.sentence()))
-    if diagnosis.calibration.starved:
-        share = diagnosis.calibration.one.cpu_wait_share
-        yield bullet(f"DOUBTFUL: its sending thread had no CPU for {share:.0%} of the time.", "yellow")
 
 
 def _disk_words(disk: DiskCeiling) -> str:
@@ -143,18 +134,14 @@ def _advice_parts(advice: Sequence[Advice]) -> Iterable[RenderableType]:
     wanting = [item for item in advice if not item.good]
     yield heading(f"Worth changing: {len(wanting)}" if wanting else "Worth changing: nothing")
     for item in wanting:
-        yield bullet(f"{item.subject}: {item.found}. Why it matters: {item.why}. {_to_do(item.change)}", "yellow")
+        # A sentence stays one; a command is named as such.
+        is_command = item.change and not (item.change[0].isupper() and item.change.endswith("."))
+        to_do = f"To change it: {item.change}" if is_command else item.change
+        yield bullet(f"{item.subject}: {item.found}. Why it matters: {item.why}. {to_do}", "yellow")
     good = [f"{item.subject}: {item.found}" for item in advice if item.good]
     if good:
         yield Text("")
         yield from headed_bullets("As it should be", good)
-
-
-def _to_do(change: str) -> str:
-    """A sentence stays one; a command is named as such."""
-    if not change:
-        return ""
-    return change if change[0].isupper() and change.endswith(".") else f"To change it: {change}"
 
 
 def _ability_parts(abilities: Sequence[Ability]) -> Iterable[RenderableType]:

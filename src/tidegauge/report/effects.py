@@ -15,7 +15,7 @@ from tidegauge.plain import grouped
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
 from tidegauge.report.tables import axis_name
 from tidegauge.statistics.designs import Design, design_of_points, pairs_count, pairs_of_points
-from tidegauge.statistics.effects import Confounding, Effect, Effects, Observation, compute_effects
+from tidegauge.statistics.effects import Effects, Observation, compute_effects
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, SUSTAINABLE
 
 NAMED_MAX = 4
@@ -114,6 +114,18 @@ def effects_sentence(sweep: SweepEffects) -> str:
 def effects_table(sweep: SweepEffects) -> FigureTable:
     """A row for each axis, those that do more than chance first."""
     effects = sweep.effects.effects
+    intervals = (
+        MISSING if effect.low is None or effect.high is None else f"{rounded(effect.low)} to {rounded(effect.high)}"
+        for effect in effects
+    )
+    verdicts = (
+        "not known"
+        if effect.ratio is None or effect.low is None
+        else "more than chance"
+        if effect.is_shown
+        else "none shown"
+        for effect in effects
+    )
     groups = (
         ColumnGroup(
             sweep.figure,
@@ -121,10 +133,10 @@ def effects_table(sweep: SweepEffects) -> FigureTable:
                 Column("lowest at", tuple(effect.lowest or MISSING for effect in effects), words=True),
                 Column("highest at", tuple(effect.highest or MISSING for effect in effects), words=True),
                 Column("ratio", tuple(_ratio_words(effect.ratio) for effect in effects)),
-                Column("95% interval", tuple(map(_interval_words, effects))),
+                Column("95% interval", tuple(intervals)),
             ),
         ),
-        ColumnGroup("", (Column("verdict", tuple(map(_verdict_words, effects)), words=True),)),
+        ColumnGroup("", (Column("verdict", tuple(verdicts), words=True),)),
     )
     return FigureTable(f"field, {sweep.system}", tuple(axis_name(effect.axis) for effect in effects), groups)
 
@@ -143,7 +155,14 @@ def effects_notes(sweep: SweepEffects) -> list[str]:
     if not effects.has_repeats:
         notes.append("Without repeats several effects of one size hide each other: more blocks (--repeat 2) tell them.")
     notes.append(_TOGETHER[sweep.design])
-    notes += [_confounding_words(effect) for effect in effects.shown if effect.confounded]
+    for effect in effects.shown:
+        each = []
+        for confounding in effect.confounded:
+            names = list(map(axis_name, confounding.axes))
+            what = f"what {names[0]} does" if len(names) == 1 else f"what {names[0]} and {names[1]} do together"
+            each.append(f"{what} ({confounding.share:.0%} of it)")
+        if each:
+            notes.append(f"In these points the effect of {axis_name(effect.axis)} is mixed with {join_with_and(each)}.")
     return notes
 
 
@@ -165,27 +184,3 @@ def planned_design_words(points: Sequence[Point]) -> str:
 
 def _ratio_words(ratio: float | None) -> str:
     return MISSING if ratio is None else f"{factor(ratio)}x"
-
-
-def _interval_words(effect: Effect) -> str:
-    if effect.low is None or effect.high is None:
-        return MISSING
-    return f"{rounded(effect.low)} to {rounded(effect.high)}"
-
-
-def _verdict_words(effect: Effect) -> str:
-    if effect.ratio is None or effect.low is None:
-        return "not known"
-    return "more than chance" if effect.is_shown else "none shown"
-
-
-def _confounding_words(effect: Effect) -> str:
-    """What else an effect may be."""
-    each = join_with_and([_mixed_words(confounding) for confounding in effect.confounded])
-    return f"In these points the effect of {axis_name(effect.axis)} is mixed with {each}."
-
-
-def _mixed_words(confounding: Confounding) -> str:
-    names = list(map(axis_name, confounding.axes))
-    what = f"what {names[0]} does" if len(names) == 1 else f"what {names[0]} and {names[1]} do together"
-    return f"{what} ({confounding.share:.0%} of it)"

@@ -134,7 +134,12 @@ _ADVISED: tuple[tuple[tuple[ReasonKind, ...], str, str], ...] = (
 def worth_acting_on(facts: RunFacts) -> Worth:
     """What is worth acting on: durability, trials that failed or may not be used, systems left out, then warnings."""
     run, names, results = facts.run, facts.names, facts.asked
-    advice = [*_durability_advice(run), *_failed_trials_advice(facts), *_not_valid_advice(results, names)]
+    advice = [*_durability_advice(run), *_failed_trials_advice(facts)]
+    for validity in (Validity.INVALID, Validity.DOUBTFUL):
+        affected = [result for result in results if result.validity is validity]
+        if affected:
+            words = f"{where_words(affected, len(results), names)}: {validity.shown}, {_first_reason(affected)}"
+            advice.append(RunAdvice(words, _first_remedy(affected[0]), bad=validity is Validity.INVALID))
     advice += [RunAdvice(note.text, "") for note in run.left_out]
     covered = len(run.left_out)
     for kinds, words, remedy in _ADVISED:
@@ -223,17 +228,6 @@ def _failed_trials_advice(facts: RunFacts) -> list[RunAdvice]:
     ]
 
 
-def _not_valid_advice(results: Sequence[TrialResult], names: SystemNames) -> list[RunAdvice]:
-    """Trials that are INVALID or DOUBTFUL, by their first reason: of several that share one the plainest is shown."""
-    advice = []
-    for validity in (Validity.INVALID, Validity.DOUBTFUL):
-        affected = [result for result in results if result.validity is validity]
-        if affected:
-            words = f"{where_words(affected, len(results), names)}: {validity.shown}, {_first_reason(affected)}"
-            advice.append(RunAdvice(words, _first_remedy(affected[0]), bad=validity is Validity.INVALID))
-    return advice
-
-
 class End(StrEnum):
     """The outcome of a run, by the order in which one hides the next."""
 
@@ -279,7 +273,15 @@ def ending(run: StoredRun, program: str = "tidegauge", *, reason_shown: bool = F
         return Ending(End.REFUTED, as_sentence(why), f"The witness: {program} show {shown_path(run.path)}")
     broken = [result for result in results if result.lost or result.corrupt]
     if broken:
-        why = f"{where_words(broken, len(results), names)} {_broken_what(broken)}"
+        # Of one that arrived damaged nobody knows if it was acknowledged.
+        what = "messages arrived damaged"
+        if any(result.lost for result in broken):
+            what = (
+                "acknowledged messages were lost, and messages arrived damaged"
+                if any(result.corrupt for result in broken)
+                else "acknowledged messages were lost"
+            )
+        why = f"{where_words(broken, len(results), names)} {what}"
         return Ending(
             End.BROKEN, as_sentence(why), f"Which, and the servers' logs: {program} show {shown_path(run.path)}"
         )
@@ -293,14 +295,6 @@ def _broken_how(finding: Finding) -> str:
     lost = not refuted or any(attestation.lost for attestation in refuted)
     became = "was lost" if lost else "was damaged, or not there each time it was read,"
     return f"{became} ({label})" if label else f"{became} in a power cut"
-
-
-def _broken_what(broken: Sequence[MeasuredResult]) -> str:
-    """What happened to messages in these trials. Of one that arrived damaged nobody knows if it was acknowledged."""
-    lost = any(result.lost for result in broken)
-    if lost and any(result.corrupt for result in broken):
-        return "acknowledged messages were lost, and messages arrived damaged"
-    return "acknowledged messages were lost" if lost else "messages arrived damaged"
 
 
 def _invalid_or_good_ending(facts: RunFacts, program: str) -> Ending:

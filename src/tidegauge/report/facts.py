@@ -221,13 +221,10 @@ def further_tables(compared: ComparedTrials) -> list[FigureTable]:
 def table_notes(points: Sequence[ComparedTrials]) -> list[str]:
     """What a reader of all tables of these trials must know, each sentence once; with the points if not of all."""
     noted = grouped((note, compared) for compared in points for note in (*footnotes(compared), *fault_notes(compared)))
-    notes_with_places = [f"{_where_noted(all_compared, points)}{note}" for note, all_compared in noted.items()]
-    return list(dict.fromkeys((*notes_with_places, *worker_notes(points))))
-
-
-def _where_noted(noted: Sequence[ComparedTrials], points: Sequence[ComparedTrials]) -> str:
-    """ "At variant=b: " of what is not so at all points; "" of what is, and without a sweep."""
-    places = dict.fromkeys(short_point(compared.point) for compared in noted)
-    if len(places) == len({point_words(compared.point) for compared in points}) or not all(places):
-        return ""
-    return f"At {join_first(list(places), NOTED_POINTS_MAX, '; ')}: "
+    points_noted = len({point_words(compared.point) for compared in points})
+    notes = []
+    for note, all_compared in noted.items():
+        places = dict.fromkeys(short_point(compared.point) for compared in all_compared)
+        is_everywhere = len(places) == points_noted or not all(places)
+        notes.append(note if is_everywhere else f"At {join_first(list(places), NOTED_POINTS_MAX, '; ')}: {note}")
+    return list(dict.fromkeys((*notes, *worker_notes(points))))

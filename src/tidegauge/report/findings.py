@@ -36,12 +36,19 @@ def faults_table(compared: ComparedTrials) -> FigureTable | None:
         for system in compared.systems
         for number, results in enumerate(faults_by_number(compared.loads_of(system)), 1)
     ]
-    unknown = {system for system in compared.systems if any(map(_loss_unknown, compared.loads_of(system)))}
-    lost = tuple(
-        MISSING if system in unknown else _messages_lost(results)
+    # Where nobody knows if messages of a trial were lost, nobody knows it of its faults.
+    unknown = {
+        system
         for system in compared.systems
-        for results in faults_by_number(compared.loads_of(system))
-    )
+        if any(FIGURES["lost"].value_in(load) is None for load in compared.loads_of(system))
+    }
+    lost = []
+    for system in compared.systems:
+        for results in faults_by_number(compared.loads_of(system)):
+            # In all trials; "?" if in any of them some were, and nobody knows which of its faults did it.
+            losses = [fault.lost for fault in results if fault.lost is not None]
+            words = count(float(sum(losses))) if len(losses) == len(results) else "?"
+            lost.append(MISSING if system in unknown else words)
     if not rows:
         return None
     by_row = [results for _, results in rows]
@@ -58,14 +65,9 @@ def faults_table(compared: ComparedTrials) -> FigureTable | None:
         ),
         group("response p99, ms", ms, {"before": lambda r: r.p99_before_ms, "worst": lambda r: r.p99_worst_ms}),
         ColumnGroup("normal", columns(by_row, {"after, s": _normal_after})),
-        ColumnGroup("messages", (failed, Column("lost", lost), *others)),
+        ColumnGroup("messages", (failed, Column("lost", tuple(lost)), *others)),
     )
     return FigureTable("system and fault", tuple(label for label, _ in rows), groups)
-
-
-def _loss_unknown(load: LoadResult) -> bool:
-    """Whether nobody knows if messages of a trial were lost: then nobody knows it of its faults."""
-    return FIGURES["lost"].value_in(load) is None
 
 
 def fault_notes(compared: ComparedTrials) -> list[str]:
@@ -109,12 +111,6 @@ def _normal_after(results: Sequence[FaultResult]) -> str:
     return "not seen" if middle == float("inf") else _seconds_text(middle)
 
 
-def _messages_lost(results: Sequence[FaultResult]) -> str:
-    """Messages lost in all trials; "?" if in any of them some were, and nobody knows which of its faults did it."""
-    losses = [fault.lost for fault in results if fault.lost is not None]
-    return count(float(sum(losses))) if len(losses) == len(results) else "?"
-
-
 def _seconds_text(value: float | None) -> str:
     """Seconds to a tenth: finer than that nothing here is known."""
     return MISSING if value is None else f"{value:,.1f}"
@@ -151,11 +147,13 @@ def finding_remarks(findings: Sequence[Finding], names: SystemNames, results: Se
         results: of the same run.
     """
     not_valid = {result.spec.trial_id for result in results if result.validity is not Validity.VALID}
-    return [
-        Remark(f"{_label_with_point(finding, findings, names)}: {sentence}", Validity.DOUBTFUL if doubtful else None)
-        for finding in findings
-        for sentence, doubtful in zip(finding.summary, _doubts_of_sentences(finding, not_valid), strict=True)
-    ]
+    remarks = []
+    for finding in findings:
+        where = f"{point_words(finding.point)}: " if finding.point else ""
+        label = f"{where}{_system_label(finding, findings, names)}"
+        for sentence, doubtful in zip(finding.summary, _doubts_of_sentences(finding, not_valid), strict=True):
+            remarks.append(Remark(f"{label}: {sentence}", Validity.DOUBTFUL if doubtful else None))
+    return remarks
 
 
 def _doubts_of_sentences(finding: Finding, not_valid: Collection[str]) -> list[bool]:
@@ -166,12 +164,6 @@ def _doubts_of_sentences(finding: Finding, not_valid: Collection[str]) -> list[b
             open_ or goal.confirmation_trial_id in not_valid for open_, goal in zip(is_open, finding.goals, strict=True)
         ]
     return [not finding.decided or finding.published_trial_id in not_valid] * len(finding.summary)
-
-
-def _label_with_point(finding: Finding, findings: Sequence[Finding], names: SystemNames) -> str:
-    """Which of one experiment's findings it is: "partitions=100: kafka@4.3.1, block 2"."""
-    where = f"{point_words(finding.point)}: " if finding.point else ""
-    return f"{where}{_system_label(finding, findings, names)}"
 
 
 def _system_label(finding: Finding, findings: Sequence[Finding], names: SystemNames) -> str:

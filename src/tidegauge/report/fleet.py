@@ -83,12 +83,17 @@ def check_report(check: FleetCheck) -> RenderableType:
 
 def hosts_report(hosts: Sequence[FleetHost], states: Mapping[str, HostState] | None = None) -> RenderableType:
     """`fleet status`; in `fleet check` with what each host says of itself."""
+    states_in_words = ("LOST" if not host.alive else "OTHER VERSION" if host.refused else "there" for host in hosts)
     host_columns = [
         Column("role", tuple(host.role or MISSING for host in hosts), words=True),
-        Column("state", tuple(_host_state_word(host) for host in hosts), words=True),
+        Column("state", tuple(states_in_words), words=True),
     ]
     if states:
         states_of_hosts = [states.get(host.address) for host in hosts]
+        clocks = (
+            f"{state.clock_source or 'unknown'}{', free' if state.clock_kept is False else ''}" if state else MISSING
+            for state in states_of_hosts
+        )
         host_columns += [
             Column("CPUs", tuple(str(state.cpus) if state else MISSING for state in states_of_hosts)),
             Column("memory", tuple(size(state.memory_bytes) if state else MISSING for state in states_of_hosts)),
@@ -96,23 +101,10 @@ def hosts_report(hosts: Sequence[FleetHost], states: Mapping[str, HostState] | N
             Column(
                 "Java", tuple((state.java or "none") if state else MISSING for state in states_of_hosts), words=True
             ),
-            Column("clock", tuple(_clock_words(state) for state in states_of_hosts), words=True),
+            Column("clock", tuple(clocks), words=True),
             Column("name", tuple(state.hostname if state else MISSING for state in states_of_hosts), words=True),
         ]
     return FigureTable("host", tuple(host.address for host in hosts), (ColumnGroup("", tuple(host_columns)),))
-
-
-def _host_state_word(host: FleetHost) -> str:
-    if not host.alive:
-        return "LOST"
-    return "OTHER VERSION" if host.refused else "there"
-
-
-def _clock_words(state: HostState | None) -> str:
-    if state is None:
-        return MISSING
-    free = ", free" if state.clock_kept is False else ""
-    return f"{state.clock_source or 'unknown'}{free}"
 
 
 def _mb_per_s_cell(bytes_per_s: float | None) -> str:

@@ -18,7 +18,7 @@ from tidegauge.report import fairness, thresholds
 from tidegauge.report.facts import RunFacts
 from tidegauge.statistics.figures import Shown, figures_shown
 from tidegauge.store.read import StoredRun, StoredTrial
-from tidegauge.thresholds import Ruling, ThresholdOutcome
+from tidegauge.thresholds import ThresholdOutcome
 
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -58,7 +58,13 @@ def junit_document(name: str, cases: Sequence[JunitCase], properties: Mapping[st
                 properties_element, "property", {"name": _clean_text(key), "value": _clean_text(value)}
             )
         for case in cases_of_suite:
-            _add_case(element, case)
+            attributes = {"name": _clean_text(case.name), "classname": _clean_text(f"tidegauge.{case.suite}")}
+            case_element = ElementTree.SubElement(element, "testcase", {**attributes, "time": f"{case.seconds:.3f}"})
+            if case.state is not State.PASSED:
+                why = ElementTree.SubElement(case_element, case.state.value, {"message": _clean_text(case.message)})
+                why.text = _clean_text(case.message)
+            if case.output:
+                ElementTree.SubElement(case_element, "system-out").text = _clean_text(case.output)
     ElementTree.indent(root)
     content: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return content + b"\n"
@@ -79,7 +85,16 @@ def run_junit(run: StoredRun) -> bytes:
         cases.append(
             JunitCase(finding.finding_id, "findings", state, "" if state is State.PASSED else summary, summary)
         )
-    cases += [_ruling_case(ruling) for ruling in RunFacts(run).rulings]
+    states = {
+        ThresholdOutcome.MET: State.PASSED,
+        ThresholdOutcome.MISSED: State.FAILURE,
+        ThresholdOutcome.NOT_DECIDED: State.ERROR,
+    }
+    for ruling in RunFacts(run).rulings:
+        name = f"{ruling.threshold} ({thresholds.place(ruling) or 'nowhere'})"
+        message = "" if ruling.outcome is ThresholdOutcome.MET else f"{ruling.outcome.value}: {ruling.why}"
+        state, sentence = states[ruling.outcome], thresholds.sentence(ruling)
+        cases.append(JunitCase(name, "thresholds", state, message, sentence))
     if run.status != "finished" and all(case.state is State.PASSED for case in cases):
         cases.append(JunitCase("run", "run", State.ERROR, f"{run.status}: {run.reason}"))
     marks = {fairness.MARK: fairness.headline(run.terms)} if run.terms.unequal else {}
@@ -109,17 +124,6 @@ def _trial_case(trial: StoredTrial) -> JunitCase:
     return JunitCase(trial.trial_id, suite, output=output, seconds=result.measured_s)
 
 
-def _ruling_case(ruling: Ruling) -> JunitCase:
-    states = {
-        ThresholdOutcome.MET: State.PASSED,
-        ThresholdOutcome.MISSED: State.FAILURE,
-        ThresholdOutcome.NOT_DECIDED: State.ERROR,
-    }
-    name = f"{ruling.threshold} ({thresholds.place(ruling) or 'nowhere'})"
-    message = "" if ruling.outcome is ThresholdOutcome.MET else f"{ruling.outcome.value}: {ruling.why}"
-    return JunitCase(name, "thresholds", states[ruling.outcome], message, thresholds.sentence(ruling))
-
-
 def _count_attributes(cases: Sequence[JunitCase]) -> dict[str, str]:
     counts = {"failures": State.FAILURE, "errors": State.ERROR, "skipped": State.SKIPPED}
     return {
@@ -127,16 +131,6 @@ def _count_attributes(cases: Sequence[JunitCase]) -> dict[str, str]:
         **{name: str(sum(case.state is state for case in cases)) for name, state in counts.items()},
         "time": f"{sum(case.seconds for case in cases):.3f}",
     }
-
-
-def _add_case(suite: ElementTree.Element, case: JunitCase) -> None:
-    attributes = {"name": _clean_text(case.name), "classname": _clean_text(f"tidegauge.{case.suite}")}
-    element = ElementTree.SubElement(suite, "testcase", {**attributes, "time": f"{case.seconds:.3f}"})
-    if case.state is not State.PASSED:
-        why = ElementTree.SubElement(element, case.state.value, {"message": _clean_text(case.message)})
-        why.text = _clean_text(case.message)
-    if case.output:
-        ElementTree.SubElement(element, "system-out").text = _clean_text(case.output)
 
 
 def _clean_text(text: str) -> str:

@@ -80,8 +80,15 @@ class FigureTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """As many stacked tables as the width asks for."""
-        for index, line in enumerate(self.lines(options.max_width)):
-            yield from self._styled_lines(line, first=index == 0)
+        for place, lines in enumerate(self.lines(options.max_width)):
+            if place > 0:
+                yield Text("")
+            for index, line in enumerate(lines):
+                text = Text(line, no_wrap=True, overflow="ignore", style="bold" if index < 2 else "")
+                if index >= 2:
+                    for word, style in STYLES.items():
+                        text.highlight_regex(rf"\b{word}\b", style)
+                yield text
 
     def lines(self, width: int) -> Iterator[list[str]]:
         """Each stacked table as a list of lines: group heads, column heads, rows."""
@@ -96,16 +103,6 @@ class FigureTable:
                     for line in (_padded_line(first, wide, [_group_cells(group, row) for group in groups]), *rest)
                 ),
             ]
-
-    def _styled_lines(self, lines: list[str], first: bool) -> Iterator[Text]:
-        if not first:
-            yield Text("")
-        for index, line in enumerate(lines):
-            text = Text(line, no_wrap=True, overflow="ignore", style="bold" if index < 2 else "")
-            if index >= 2:
-                for word, style in STYLES.items():
-                    text.highlight_regex(rf"\b{word}\b", style)
-            yield text
 
     def packed(self, width: float) -> list[list[ColumnGroup]]:
         """The groups of each of the tables into which it falls at this width."""

@@ -197,7 +197,8 @@ def _detail_lines(results: Sequence[TrialResult]) -> list[str]:
         level_text = _given_level_words(choice, finding) + (_form_words(choice) if finding.level else "")
         level_text += f", {finding.attested}" if finding.attested != NO_CUTS else ""
         same = choice.is_open or finding.level in (choice.level, None)
-        asked = "" if same else f", {_expectation_words(choice)} level {choice.level}"
+        expectation = "as the cluster decides, instead of the expected" if choice.as_found else "asked for"
+        asked = "" if same else f", {expectation} level {choice.level}"
         # What the settings say, and beside it what was seen, where a second witness was called.
         reasoning = "; ".join(finding.reasoning) or "no reasoning recorded"
         if finding.syncs is None:
@@ -215,10 +216,6 @@ def _detail_lines(results: Sequence[TrialResult]) -> list[str]:
 
 def _has_agreeing_syncs(finding: LevelFinding) -> bool:
     return finding.syncs is not None and finding.syncs.agreement is Agreement.AGREES
-
-
-def _expectation_words(choice: LevelChoice) -> str:
-    return "as the cluster decides, instead of the expected" if choice.as_found else "asked for"
 
 
 def _given_level_words(choice: LevelChoice, finding: LevelFinding) -> str:

@@ -16,7 +16,7 @@ from tidegauge.comparison.order import AxisValues, in_order
 from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.hosts.space import ASSUMED, FullSpeed, is_open_ended
 from tidegauge.hosts.storage import free_space
-from tidegauge.model.disk_needs import Room, bytes_needed, needed_rooms
+from tidegauge.model.disk_needs import bytes_needed, needed_rooms
 from tidegauge.model.host import MemoryPlan
 from tidegauge.model.server import by_turns, node_disks
 from tidegauge.model.tilt import EQUAL_TERMS, Terms
@@ -127,6 +127,9 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
     if len(rows) > ROWS_MAX:
         steps.append(Text(f"... and {len(rows) - ROWS_MAX} rows more; --json lists every trial."))
     workers = plan.memory.workers if plan.memory is not None else 1
+    # A trial may have fewer producers and consumers than that.
+    smallest = [share_sizes(trial.workload, workers)[-1] for trial in trials if not isinstance(trial, AttestSpec)]
+    workers_words = f"{workers}" if all(one.producers or one.consumers for one in smallest) else f"at most {workers}"
     thresholds_head = "Thresholds for the results (the exit code is 4 if one is missed):"
     sentences = [*planned_faults(trials), *window_words(trials), place_words(trials, places)]
     sentences.append(disk_words(trials, full, places))
@@ -143,7 +146,7 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
             *([Paragraph(words)] for words in plan.clusters),
             *([Paragraph(sentence)] for sentence in sentences if sentence),
             headed_bullets(
-                f"Each trial is carried out by {_workers_words(trials, workers)} load generators:",
+                f"Each trial is carried out by {workers_words} load generators:",
                 share_words(trials, workers),
             ),
             headed_bullets(
@@ -154,12 +157,6 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
             [Paragraph(time_words(trials, plan.seconds_expected))],
         )
     )
-
-
-def _workers_words(trials: Sequence[TrialSpec], workers: int) -> str:
-    """ "4"; "at most 4" where a trial has fewer producers and consumers than that."""
-    shares = [share_sizes(trial.workload, workers)[-1] for trial in trials if not isinstance(trial, AttestSpec)]
-    return f"{workers}" if all(share.producers or share.consumers for share in shares) else f"at most {workers}"
 
 
 def share_words(trials: Sequence[TrialSpec], workers: int) -> list[str]:
@@ -217,6 +214,14 @@ def _trial_table(rows: Sequence[Sequence[TrialSpec]]) -> WordTable:
     axes = [axis for axis in dict.fromkeys(axis for trial in first for axis in trial.point) if axis != DURABILITY]
     # The values of an axis of the user's own, such as RabbitMQ's queues, may stand for the level.
     in_axes = bool(axes) and DURABILITY not in first[0].point and len({trial.choice for trial in first}) > 1
+    loads = (
+        f"{planned_load(alike[0])}, about {len(alike)} trials" if len(alike) > 1 else planned_load(alike[0])
+        for alike in rows
+    )
+    warm_ups = (
+        f"{trial.warmup_s_min:g} to {trial.warmup_s_max:g} s" if isinstance(trial, LoadSpec) else "none"
+        for trial in first
+    )
     return WordTable(
         (
             Column("step", tuple(trial.trial_id.partition("-")[0] for trial in first)),
@@ -224,26 +229,26 @@ def _trial_table(rows: Sequence[Sequence[TrialSpec]]) -> WordTable:
             Column("system", tuple(trial.system for trial in first)),
             *(Column(axis_name(axis), tuple(trial.point.get(axis, "") for trial in first)) for axis in axes),
             Column(DURABILITY, tuple(levels.level_words(trial.choice) for trial in first)),
-            Column("load", tuple(map(_load_of_row, rows))),
-            Column("warm-up", tuple(map(_warm_up, first))),
+            Column("load", tuple(loads)),
+            Column("warm-up", tuple(warm_ups)),
             Column("measured", tuple(duration(trial.measure_s) for trial in first)),
         ),
         droppable=("warm-up", *([DURABILITY] if in_axes else []), "measured"),
     )
 
 
-def _warm_up(trial: TrialSpec) -> str:
-    return f"{trial.warmup_s_min:g} to {trial.warmup_s_max:g} s" if isinstance(trial, LoadSpec) else "none"
-
-
-def _load_of_row(alike: Sequence[TrialSpec]) -> str:
-    load = planned_load(alike[0])
-    return load if len(alike) == 1 else f"{load}, about {len(alike)} trials"
-
-
 def _workload_parts(trials: Sequence[TrialSpec], values: AxisValues) -> Iterator[list[RenderableType]]:
     """What is sent to whom and how, each once: where all send the same, only how clients are set differs."""
-    alike = _workloads_alike(trials, values)
+    order = [point_words(point) for point in in_order([trial.point for trial in trials], values)]
+    compared = grouped(
+        (f"{trial.experiment} {point_words(trial.point)} {trial.workload.neutral()}", trial)
+        for trial in sorted(trials, key=lambda trial: order.index(point_words(trial.point)))
+    )
+    alike = grouped(
+        ((workload_words(systems[0].workload), planned_words(systems)), trial)
+        for systems in compared.values()
+        for trial in systems
+    )
     rest = len(alike) - WORKLOADS_MAX
     rest_lines = [Text(f"... and {rest} more; --json has every trial's.")] if rest > 0 else []
     listed = list(alike.items())[:WORKLOADS_MAX]
@@ -258,20 +263,6 @@ def _workload_parts(trials: Sequence[TrialSpec], values: AxisValues) -> Iterator
         for words in each[:-1]:
             yield [Paragraph(words)]
         yield [Paragraph(each[-1]), *rest_lines]
-
-
-def _workloads_alike(trials: Sequence[TrialSpec], values: AxisValues) -> dict[tuple[str, str], list[TrialSpec]]:
-    """Trials by what is sent to whom and how, both in words, in the order of their points."""
-    order = [point_words(point) for point in in_order([trial.point for trial in trials], values)]
-    trials = sorted(trials, key=lambda trial: order.index(point_words(trial.point)))
-    compared = grouped(
-        (f"{trial.experiment} {point_words(trial.point)} {trial.workload.neutral()}", trial) for trial in trials
-    )
-    return grouped(
-        ((workload_words(systems[0].workload), planned_words(systems)), trial)
-        for systems in compared.values()
-        for trial in systems
-    )
 
 
 def _distinction_words(trials_alike: Sequence[TrialSpec], trials: Sequence[TrialSpec]) -> str:
@@ -321,7 +312,12 @@ def window_words(trials: Sequence[TrialSpec]) -> list[str]:
     for trial in trials:
         if not isinstance(trial, LoadSpec):
             continue
-        load, window = trial.workload, _window_messages(trial)
+        load = trial.workload
+        window = load.window_messages()
+        if trial.sending is not None:
+            # The system's client settings may bound it lower than the workload.
+            producers = load.topics * load.producers
+            window = min(window, max(1, int(trial.sending.in_flight_messages * producers)))
         whose = f" of {trial.system}" if window < load.window_messages() else ""
         window_bytes = window * load.payload.message_bytes
         whole = f"{count(window)} messages ({size(window_bytes)}) may be in flight over all producers"
@@ -335,15 +331,6 @@ def window_words(trials: Sequence[TrialSpec]) -> list[str]:
     if len(shown) > WORKLOADS_MAX:
         return [*shown[:WORKLOADS_MAX], f"... and {len(shown) - WORKLOADS_MAX} windows more."]
     return shown
-
-
-def _window_messages(trial: LoadSpec) -> int:
-    """Messages in flight of all producers, as the workload bounds them or lower by the system's client settings."""
-    most = trial.workload.window_messages()
-    if trial.sending is None:
-        return most
-    producers = trial.workload.topics * trial.workload.producers
-    return min(most, max(1, int(trial.sending.in_flight_messages * producers)))
 
 
 def place_words(trials: Sequence[TrialSpec], places: Places) -> str:
@@ -390,15 +377,11 @@ def _room_words(trial: TrialSpec, places: Places) -> str:
     rooms_left = needed_rooms(trial, data, journals, free_space) if data else []
     if not rooms_left:
         return f"up to {gib(bytes_needed(trial, trial.nodes))} free"
-    each = [
-        f"{gib(room.needed_bytes)} free on the disk{'s' if len(room.places) > 1 else ''} of {room}{_lack_words(room)}"
-        for room in rooms_left
-    ]
+    each = []
+    for room in rooms_left:
+        has, plural_end = ("it has", "") if len(room.places) == 1 else ("they have", "s")
+        lack = ""
+        if room.free_bytes < room.needed_bytes:
+            lack = f" ({has} {gib(room.free_bytes)}: TOO LITTLE, the run would end there)"
+        each.append(f"{gib(room.needed_bytes)} free on the disk{plural_end} of {room}{lack}")
     return f"up to {join_with_and(each)}"
-
-
-def _lack_words(room: Room) -> str:
-    if room.free_bytes >= room.needed_bytes:
-        return ""
-    has = "it has" if len(room.places) == 1 else "they have"
-    return f" ({has} {gib(room.free_bytes)}: TOO LITTLE, the run would end there)"

@@ -87,9 +87,13 @@ class LiveState:
 
 def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
     """The state after an event."""
-    if isinstance(event, PhaseProgress | SecondSeen | FetchProgress):
-        return _within_phase(state, event, now_s)
+    if isinstance(event, PhaseProgress | SecondSeen | FetchProgress) and _is_line_due(state, event, now_s):
+        state = replace(state, said_s=now_s)
     match event:
+        case PhaseProgress():
+            return replace(state, detail=progress_words(event))
+        case FetchProgress() | SecondSeen():
+            return replace(state, fetching=event) if isinstance(event, FetchProgress) else replace(state, second=event)
         case RunStarted() | Decided():
             return replace(state, trials=event.trials)
         case PhaseStarted():
@@ -111,15 +115,6 @@ def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
             return replace(state, ended=(*state.ended, ended), phase="", second=None, said_s=now_s)
         case FindingReached() | Note() | UnequalFound():
             return replace(state, unequal=(*state.unequal, event.tilt)) if isinstance(event, UnequalFound) else state
-
-
-def _within_phase(state: LiveState, event: PhaseProgress | SecondSeen | FetchProgress, now_s: float) -> LiveState:
-    said_s = now_s if _is_line_due(state, event, now_s) else state.said_s
-    if isinstance(event, FetchProgress):
-        return replace(state, fetching=event, said_s=said_s)
-    if isinstance(event, PhaseProgress):
-        return replace(state, detail=progress_words(event), said_s=said_s)
-    return replace(state, second=event, said_s=said_s)
 
 
 def _is_line_due(state: LiveState, event: PhaseProgress | SecondSeen | FetchProgress, now_s: float) -> bool:
@@ -175,19 +170,14 @@ def is_lasting(event: Event) -> bool:
 def _lasting_lines(event: Decided | FindingReached | Note | UnequalFound) -> list[str]:
     match event:
         case Decided():
-            return [f"{event.text}{_cost_words(event)}"]
+            left = f" About {plural(event.trials_left, 'more trial')}, {duration(float(round(event.seconds_left)))}."
+            return [f"{event.text}{left if event.trials_left else ''}"]
         case FindingReached():
             return [f"{event.finding.finding_id}: {sentence}" for sentence in event.finding.summary]
         case UnequalFound():
             return [f"{MARK}: {event.tilt.paragraph()}"]
         case Note():
             return [f"Note: {event.text}"]
-
-
-def _cost_words(event: Decided) -> str:
-    if not event.trials_left:
-        return ""
-    return f" About {plural(event.trials_left, 'more trial')}, {duration(float(round(event.seconds_left)))}."
 
 
 def live_view(state: LiveState, now_s: float) -> RenderableType:
@@ -229,14 +219,13 @@ def worker_words(workers: Sequence[WorkerSeen]) -> str:
     behind = sorted(workers, key=lambda worker: worker.msgs_per_s - (worker.offered_msgs_per_s or 0.0))
     shown = sorted(behind[:WORKERS_SHOWN_MAX], key=lambda worker: worker.worker)
     offered = " of offered" if all(worker.offered_msgs_per_s is not None for worker in workers) else ""
-    each = ", ".join(f"{worker.worker}: {_achieved_words(worker)}" for worker in shown)
+    each = ", ".join(
+        f"{worker.worker}: {count(worker.msgs_per_s)}"
+        + ("" if worker.offered_msgs_per_s is None else f" of {count(worker.offered_msgs_per_s)}")
+        for worker in shown
+    )
     more = len(workers) - len(shown)
     return f"load generators, msg/s{offered}: {each}" + (f", and {more} more" if more else "")
-
-
-def _achieved_words(worker: WorkerSeen) -> str:
-    offered = worker.offered_msgs_per_s
-    return f"{count(worker.msgs_per_s)}" + ("" if offered is None else f" of {count(offered)}")
 
 
 def use_words(use: UseNow | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tidegauge.comparison.compared_trials import ComparedTrials
@@ -67,23 +68,18 @@ def run_markdown(run: StoredRun) -> str:
         remarks_of_findings = finding_remarks(findings, facts.names, run.results)
         lines += bullet_lines(f"{experiment}, {remark.text}" for remark in remarks_of_findings)
     lines += ["### Compared", "", *bullet_lines(facts.compared)] if facts.compared else []
-    lines += _sweep_lines(facts)
+    points_compared = [contests.contest_line(contest) for contest in facts.sweep_contests if contest.lead]
+    lines += ["### Points compared", "", *bullet_lines(points_compared)] if points_compared else []
     lines += _usage_lines(run)
     lines += _published_lines(facts)
-    lines += _fold_lines(CHANGED_TITLE, changed_words(run)) if run.results else []
+    if run.results and (changed := changed_words(run)):
+        lines += [f"<details><summary>{escape_text(CHANGED_TITLE)}</summary>", ""]
+        lines += [*bullet_lines(changed), "</details>", ""]
     failed = [f"{trial.trial_id}: {trial.status_words}" for trial in facts.unfinished]
     lines += ["### Trials without a result", "", *bullet_lines(failed)] if failed else []
     lines += [escape_text(f"Host: {facts.host}"), ""] if facts.host else []
     lines += [f"Run `{run.path.name.replace('`', '')}`, Tidegauge {escape_text(run.tidegauge_version)}."]
     return "\n".join(lines) + "\n"
-
-
-def _fold_lines(title: str, sentences: Sequence[str]) -> list[str]:
-    """Bullets that are folded behind their title."""
-    if not sentences:
-        return []
-    bullets = bullet_lines(sentences)
-    return [f"<details><summary>{escape_text(title)}</summary>", "", *bullets, "</details>", ""]
 
 
 def _threshold_lines(rulings: Sequence[Ruling]) -> list[str]:
@@ -104,11 +100,14 @@ def _threshold_lines(rulings: Sequence[Ruling]) -> list[str]:
 def _compared_lines(compared: ComparedTrials) -> list[str]:
     figures = [figure for figure in figures_shown(Shown.MARKDOWN) if is_figure_shown(figure, compared.results)]
     heads = ["system", *(figure.head for figure in figures), "validity"]
+    validities = {
+        system: Counter(result.validity.value for result in compared.of_system(system)) for system in compared.systems
+    }
     rows = [
         [
             escape_text(compared.label(system)),
             *(_figure_cell(compared, system, figure) for figure in figures),
-            _validity_cell(compared, system),
+            ", ".join(f"{number} {kind}" for kind, number in validities[system].items()),
         ]
         for system in compared.systems
     ]
@@ -138,11 +137,6 @@ def _figure_cell(compared: ComparedTrials, system: str, figure: Figure) -> str:
     return f"{value} [{low}, {high}]" if interval.sure else f"{value} ({low} to {high})"
 
 
-def _validity_cell(compared: ComparedTrials, system: str) -> str:
-    worst = [result.validity.value for result in compared.of_system(system)]
-    return ", ".join(f"{worst.count(kind)} {kind}" for kind in dict.fromkeys(worst))
-
-
 def _variant_lines(facts: RunFacts) -> list[str]:
     """What the variants differ in, and how they compare: a table for each leading figure, a line for each other."""
     compared = facts.variant_contests
@@ -155,11 +149,6 @@ def _variant_lines(facts: RunFacts) -> list[str]:
         lines += bullet_lines(contests.contest_notes(contest))
     others = (one for one in compared if not one.lead)
     return [*lines, *bullet_lines(contests.contest_line(contest) for contest in others)]
-
-
-def _sweep_lines(facts: RunFacts) -> list[str]:
-    compared = [contests.contest_line(contest) for contest in facts.sweep_contests if contest.lead]
-    return ["### Points compared", "", *bullet_lines(compared)] if compared else []
 
 
 def _published_lines(facts: RunFacts) -> list[str]:

@@ -78,7 +78,16 @@ def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iter
         yield indented(sentence, "bold yellow" if brief and sentence == BRIEF_WORDS else "")
     for claim in outcome.claims:
         yield Text("")
-        yield from _claim_parts(claim, claim_title(claim, outcome, unequal))
+        yield Paragraph(f"{claim_title(claim, outcome, unequal)} [{examined_in(claim)}]", _STYLES[claim.verdict])
+        yield bullet(claim.reason)
+        if claim.contradiction:
+            yield bullet(f"{CONTRADICTS}: {claim.contradiction}")
+        table = claim_table(claim)
+        if table is not None:
+            common, figures = table
+            if common:
+                yield bullet(f"{common}:")
+            yield figures
 
 
 def outcome_sentences(outcome: PublishedOutcome, host: str) -> list[str]:
@@ -88,10 +97,13 @@ def outcome_sentences(outcome: PublishedOutcome, host: str) -> list[str]:
 
 def terms_sentences(outcome: PublishedOutcome, host: str) -> list[str]:
     """Both hosts, units, rates, and what differs."""
+    units = {side.unit for claim in outcome.claims for part in claim.parts for side in part.sides}
+    in_bytes = any(unit.endswith("B/s") for unit in units)
     sentences = (
         f"Theirs: {outcome.hardware}; {', '.join(outcome.versions)}.",
         f"Here: {host}" if host else "",
-        _units_words(outcome),
+        # Where no claim has a rate of bytes, nobody asks for its unit.
+        f"Units of the report: {outcome.units}; both figures are shown in them." if outcome.units and in_bytes else "",
         scale_words(outcome.scale),
         *(f"Differs: {sentence}" for sentence in outcome.differs),
     )
@@ -107,16 +119,11 @@ def meaning_of_verdicts(outcome: PublishedOutcome) -> str:
 
 def claim_title(claim: ClaimOutcome, outcome: PublishedOutcome, unequal: bool) -> str:
     """ "CONFIRMED (BRIEF): Pulsar's p99 is below Kafka's": a claim with its verdict, and what must be read with it."""
-    doubtful = bool(outcome.doubts) and claim.over_runs
-    return f"{claim.verdict.value.upper()}{_verdict_marks(outcome, unequal, doubtful)}: {claim.text}"
-
-
-def _units_words(outcome: PublishedOutcome) -> str:
-    """What the report's rates of bytes are in; "" where no claim has one."""
-    units = {side.unit for claim in outcome.claims for part in claim.parts for side in part.sides}
-    if not outcome.units or not any(unit.endswith("B/s") for unit in units):
-        return ""
-    return f"Units of the report: {outcome.units}; both figures are shown in them."
+    marks = [BRIEF_MARK] if outcome.scale == PublishedScale.BRIEF else []
+    marks += ["DOUBTFUL"] if outcome.doubts and claim.over_runs else []
+    marks += [f"{MARK} terms"] if unequal else []
+    marks_words = f" ({', '.join(marks)})" if marks else ""
+    return f"{claim.verdict.value.upper()}{marks_words}: {claim.text}"
 
 
 def counts(outcome: PublishedOutcome) -> str:
@@ -128,27 +135,6 @@ def counts(outcome: PublishedOutcome) -> str:
         number, word = next((number, word) for number, word in counted if number)
         return f"{capitalized(of_all(number, number, 'claim'))} {word}{brief}"
     return f"Of {plural(len(outcome.claims), 'claim')} {', '.join(parts)}{brief}"
-
-
-def _verdict_marks(outcome: PublishedOutcome, unequal: bool, doubtful: bool) -> str:
-    """What must be read with a verdict: " (BRIEF)", " (UNEQUAL terms)", several of them or nothing."""
-    marks = [BRIEF_MARK] if outcome.scale == PublishedScale.BRIEF else []
-    marks += ["DOUBTFUL"] if doubtful else []
-    marks += [f"{MARK} terms"] if unequal else []
-    return f" ({', '.join(marks)})" if marks else ""
-
-
-def _claim_parts(claim: ClaimOutcome, title: str) -> Iterable[RenderableType]:
-    yield Paragraph(f"{title} [{examined_in(claim)}]", _STYLES[claim.verdict])
-    yield bullet(claim.reason)
-    if claim.contradiction:
-        yield bullet(f"{CONTRADICTS}: {claim.contradiction}")
-    table = claim_table(claim)
-    if table is not None:
-        common, figures = table
-        if common:
-            yield bullet(f"{common}:")
-        yield figures
 
 
 def examined_in(claim: ClaimOutcome) -> str:
@@ -164,11 +150,6 @@ def claim_table(claim: ClaimOutcome) -> tuple[str, FigureTable] | None:
     words = [side.place.split(", ") for side in sides]
     common = [word for word in words[0] if len(words) > 1 and all(word in words_of_side for words_of_side in words)]
     places = [", ".join(word for word in words_of_side if word not in common) or "the same" for words_of_side in words]
-    return ", ".join(common), _sides_table(sides, places)
-
-
-def _sides_table(sides: Sequence[Side], places: Sequence[str]) -> FigureTable:
-    """A row for each place; the figure stands in the head where all rows have the same."""
     figures = list(dict.fromkeys((side.figure, side.unit) for side in sides))
     one_figure = len(figures) == 1
     head = f"{figures[0][0]}, {figures[0][1]}" if one_figure else "figures"
@@ -179,14 +160,16 @@ def _sides_table(sides: Sequence[Side], places: Sequence[str]) -> FigureTable:
     several = any(side.runs for side in sides)
     cells: Mapping[str, Callable[[Side], str]] = {
         "here": lambda side: precise(median(side.values)) if side.values else MISSING,
-        "range": _range_cell,
+        "range": lambda side: (
+            f"{precise(min(side.values))} to {precise(max(side.values))}" if len(side.values) > 1 else MISSING
+        ),
         "trials": lambda side: trials_words(len(side.values), side.doubtful),
         **({"run": lambda side: ", ".join(side.runs) or MISSING} if several else {}),
         "published": lambda side: precise(side.published),
     }
     sources = columns(sides, {"source": lambda side: side.published_source or MISSING}, words=True)
     groups = (ColumnGroup(head, columns(sides, cells)), ColumnGroup("", sources))
-    return FigureTable("place", labels, groups, label_chars_max=_PLACE_CHARS_MAX)
+    return ", ".join(common), FigureTable("place", labels, groups, label_chars_max=_PLACE_CHARS_MAX)
 
 
 def trials_words(count: int, doubtful: int) -> str:
@@ -194,9 +177,3 @@ def trials_words(count: int, doubtful: int) -> str:
     if doubtful == count:
         return f"{count} DOUBTFUL" if count else "0"
     return f"{count}, {doubtful} DOUBTFUL" if doubtful else f"{count}"
-
-
-def _range_cell(side: Side) -> str:
-    if len(side.values) < 2:
-        return MISSING
-    return f"{precise(min(side.values))} to {precise(max(side.values))}"

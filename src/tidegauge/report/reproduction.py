@@ -46,6 +46,10 @@ def _plan_table(campaigns: Sequence[CampaignOfReport]) -> WordTable:
     def numbers(head: str, cells: Iterable[str]) -> Column:
         return Column(head, tuple(cells))
 
+    disks = (
+        f"{'at least ' if one.needs_more_disk else ''}{gib(one.disk_bytes)}" if one.disk_bytes else MISSING
+        for one in campaigns
+    )
     return WordTable(
         (
             Column("campaign", tuple(campaign.name for campaign in campaigns), words=True),
@@ -54,16 +58,10 @@ def _plan_table(campaigns: Sequence[CampaignOfReport]) -> WordTable:
             numbers("trials", (f"{one.trials}" for one in campaigns)),
             numbers("time", (duration(one.seconds_expected) for one in campaigns)),
             numbers("memory", (f"{one.memory_mb / 1024:.1f} GiB" for one in campaigns)),
-            numbers("disk", map(_disk_words, campaigns)),
+            numbers("disk", disks),
         ),
         droppable=("trials", "repeats"),
     )
-
-
-def _disk_words(campaign: CampaignOfReport) -> str:
-    if not campaign.disk_bytes:
-        return MISSING
-    return f"{'at least ' if campaign.needs_more_disk else ''}{gib(campaign.disk_bytes)}"
 
 
 def _sums_in_words(
@@ -103,26 +101,21 @@ def reports_list(
     for report, names in campaigns.items():
         whole = report_named(report)
         runs = [(name, newest.get(name)) for name in names]
+        outcomes = [run.published if run else None for _, run in runs]
+        decided = (of_all(len(one.decided), len(one.claims), "claim") if one else MISSING for one in outcomes)
         parts += [
             heading(f"{report}: {whole.title}, {plural(len(whole.claims), 'claim')}"),
             WordTable(
                 (
                     Column("campaign", tuple(name for name, _ in runs), words=True),
                     Column("newest run", tuple(run.path.name if run else MISSING for _, run in runs), words=True),
-                    Column("decided", tuple(_decided_words(run) for _, run in runs), words=True),
+                    Column("decided", tuple(decided), words=True),
                 )
             ),
             Text(""),
         ]
     parts.append(Text(f"Run a whole report: {program} reproduce {next(iter(campaigns))} (--dry-run prints the plan)"))
     return Group(*parts)
-
-
-def _decided_words(run: StoredRun | None) -> str:
-    """How many of its claims a run decided: "2 of 5 claims"."""
-    if run is None or run.published is None:
-        return MISSING
-    return of_all(len(run.published.decided), len(run.published.claims), "claim")
 
 
 def reports_content(campaigns: Mapping[str, Iterable[str]], newest: Mapping[str, StoredRun]) -> dict[str, Any]:

@@ -56,7 +56,12 @@ class _Generator(GenerateJsonSchema):
 @cache
 def json_schemas() -> Mapping[str, dict[str, Any]]:
     """Returns all schemas by name ("tidegauge.run/1"). They are made once: that takes seconds of a CPU."""
-    return dict(map(_name_and_schema, ENVELOPES))
+    schemas = {}
+    for envelope in ENVELOPES:
+        content = TypeAdapter(envelope).json_schema(schema_generator=_Generator)
+        name = str(content["properties"]["schema"]["const"])
+        schemas[name] = {"$schema": DIALECT, "$id": f"urn:{name.replace('.', ':').replace('/', ':')}", **content}
+    return schemas
 
 
 def schema_named(requested: str) -> dict[str, Any]:
@@ -79,12 +84,6 @@ def schema_named(requested: str) -> dict[str, Any]:
 def short_name(schema: str) -> str:
     """ "run/1" of "tidegauge.run/1"."""
     return schema.removeprefix("tidegauge.")
-
-
-def _name_and_schema(envelope: Any) -> tuple[str, dict[str, Any]]:
-    content = TypeAdapter(envelope).json_schema(schema_generator=_Generator)
-    name = str(content["properties"]["schema"]["const"])
-    return name, {"$schema": DIALECT, "$id": f"urn:{name.replace('.', ':').replace('/', ':')}", **content}
 
 
 def file_name(schema: str) -> str:

@@ -16,12 +16,12 @@ from rich.text import Text
 from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.durability import levels_found
 from tidegauge.model.level import CutsStanding, EarlierCuts
-from tidegauge.model.trial import LoadResult, MeasuredResult, ReadResult, TrialResult, Validity, point_words
+from tidegauge.model.trial import LoadResult, MeasuredResult, ReadResult, Validity, point_words
 from tidegauge.model.use import Limiting
 from tidegauge.numbers import MISSING, count, in_unit, local_time, plural
 from tidegauge.places import is_file
 from tidegauge.report import compare, contests, fairness, levels, thresholds
-from tidegauge.report.ending import End, Ending, RunAdvice, again_words, worth_acting_on
+from tidegauge.report.ending import End, Ending, again_words, worth_acting_on
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.findings import finding_table
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet, columns, path_line, shown_path
@@ -59,7 +59,13 @@ def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "ti
         program: how the user calls Tidegauge, for commands to copy.
     """
     facts = RunFacts(run)
-    parts: list[RenderableType] = [*_head_lines(facts), *_beyond_figures(facts)]
+    parts: list[RenderableType] = [*_head_lines(facts)]
+    if run.terms.unequal:
+        parts.append(Paragraph(fairness.headline(run.terms).rstrip(":") + ".", "bold red"))
+    if facts.rulings:
+        parts.append(Paragraph(thresholds.headline(facts.rulings), "bold"))
+    if run.published is not None:
+        parts.append(Paragraph(f"{run.published.title}: {counts(run.published)}.", "bold"))
     if run.variants:
         parts += [Text(""), Paragraph(f"Compared: {contests.variants_line(run)}.", "bold")]
     answers = verdicts(facts)
@@ -89,7 +95,12 @@ def _head_lines(facts: RunFacts) -> Iterable[RenderableType]:
     good = levels.standing(run.results) is levels.Standing.KEPT
     if not good or len(levels.by_point(run.results)) > 1:
         # What is cut must not be what matters most.
-        worst_first = sorted(levels.headlines_by_point(run.results), key=_badness_of_headline, reverse=True)
+        order = list(levels.Standing)
+        worst_first = sorted(
+            levels.headlines_by_point(run.results),
+            key=lambda headline: order.index(levels.standing(headline[1])),
+            reverse=True,
+        )
         yield Paragraph(_shorten_words(" ".join(words for words, _ in worst_first)), "" if good else "bold red")
         return
     # What cuts lost as the level allows stands behind it: then they were made.
@@ -105,21 +116,6 @@ def _head_lines(facts: RunFacts) -> Iterable[RenderableType]:
     loads = {brief_workload(result.spec.workload) for result in run.results}
     if len(loads) == 1:
         yield Paragraph(f"Load: {loads.pop()}.")
-
-
-def _badness_of_headline(headline: tuple[str, Sequence[TrialResult]]) -> int:
-    return list(levels.Standing).index(levels.standing(headline[1]))
-
-
-def _beyond_figures(facts: RunFacts) -> Iterable[RenderableType]:
-    """What was asked beyond figures, in a line each."""
-    run = facts.run
-    if run.terms.unequal:
-        yield Paragraph(fairness.headline(run.terms).rstrip(":") + ".", "bold red")
-    if facts.rulings:
-        yield Paragraph(thresholds.headline(facts.rulings), "bold")
-    if run.published is not None:
-        yield Paragraph(f"{run.published.title}: {counts(run.published)}.", "bold")
 
 
 def _verdict_table(verdict: ExperimentVerdict, facts: RunFacts, rows_max: int) -> Iterable[RenderableType]:
@@ -219,15 +215,16 @@ def _message_words(results: Sequence[MeasuredResult]) -> str:
         ("without outcome", sum(load.unresolved for load in loads)),
         ("behind", max(map(_messages_behind, results), default=0)),
     )
-    checked = all(load.subscriptions for load in loads) and not any(map(_unverified_messages, results))
+    # Of messages of others that a trial read which sent none nothing is known but their number.
+    unverified = any(
+        sum(sub.received - sub.verified for sub in result.subscriptions)
+        for result in results
+        if isinstance(result, ReadResult)
+    )
+    checked = all(load.subscriptions for load in loads) and not unverified
     return ", ".join(f"{count(number)} {kind}" for kind, number in counted if number) or (
         "not checked" if not checked else "intact" if loads else "undamaged"
     )
-
-
-def _unverified_messages(result: MeasuredResult) -> int:
-    """Messages of others that a trial read which sent none: of these nothing is known but their number."""
-    return sum(sub.received - sub.verified for sub in result.subscriptions) if isinstance(result, ReadResult) else 0
 
 
 def _messages_behind(result: MeasuredResult) -> int:
@@ -260,16 +257,11 @@ def _advice_lines(facts: RunFacts, ended: Ending) -> Iterable[RenderableType]:
     more = f" ({plural(hidden, 'more remark')} in `show`)" if hidden else ""
     if advice:
         yield Paragraph(f"Worth acting on{more}", "bold")
-        yield from (
-            bullet(_shorten_words(_advice_words(item), ADVICE_LINES_MAX), "red" if item.bad else "")
-            for item in advice[:ADVICE_MAX]
-        )
+        for item in advice[:ADVICE_MAX]:
+            words = f"{item.text}: {item.remedy}." if item.remedy else f"{item.text.rstrip('.')}."
+            yield bullet(_shorten_words(words, ADVICE_LINES_MAX), "red" if item.bad else "")
     elif more and ended.end is End.GOOD:
         yield Paragraph(f"Nothing to act on{more}.")
-
-
-def _advice_words(advice: RunAdvice) -> str:
-    return f"{advice.text}: {advice.remedy}." if advice.remedy else f"{advice.text.rstrip('.')}."
 
 
 def _next_lines(facts: RunFacts, ended: Ending, program: str) -> Iterable[RenderableType]:

@@ -71,15 +71,15 @@ def changed_settings(run: StoredRun) -> dict[str, list[ChangedSetting]]:
 
 def changed_words(run: StoredRun) -> list[str]:
     """For each system what its clients had other than by default: "kafka@4.3.1: producer: linger.ms=1 (5)"."""
-    return [f"{system}: {'; '.join(_by_scope(settings))}" for system, settings in changed_settings(run).items()]
-
-
-def _by_scope(changed: Sequence[ChangedSetting]) -> list[str]:
-    by_scope = grouped(
-        (one.scope, f"{one.name}={join_first([*map(_cut, one.values)], VALUES_MAX, ' or ')} ({_cut(one.default)})")
-        for one in changed
-    )
-    return [f"{scope}: {', '.join(words)}" for scope, words in by_scope.items()]
+    words = []
+    for system, settings in changed_settings(run).items():
+        by_scope = grouped(
+            (one.scope, f"{one.name}={join_first([*map(_cut, one.values)], VALUES_MAX, ' or ')} ({_cut(one.default)})")
+            for one in settings
+        )
+        each = [f"{scope}: {', '.join(words_of_scope)}" for scope, words_of_scope in by_scope.items()]
+        words.append(f"{system}: {'; '.join(each)}")
+    return words
 
 
 def _cut(value: str) -> str:

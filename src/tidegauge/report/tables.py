@@ -121,21 +121,15 @@ def figure_table(*all_compared: ComparedTrials) -> FigureTable:
         if is_figure_shown(figure, [result for results, _ in rows for result in results]):
             cells = tuple(in_unit(value, figure.unit) for value in values)
             groups.setdefault(figure.column.group, []).append(Column(figure.column.head, cells))
-    validity = Column(
-        "validity", tuple(cell for compared in all_compared for cell in _validity_cells(compared)), words=True
-    )
+    # Said once of all trials of a system: a row of min, median or max has none of its own.
+    cells_of_validity: list[str] = []
+    for compared in all_compared:
+        rows_of_system = len(figure_rows(compared)) // len(compared.systems)
+        for system in compared.systems:
+            cells_of_validity += [validity_of_all(compared.of_system(system)), *[""] * (rows_of_system - 1)]
+    validity = Column("validity", tuple(cells_of_validity), words=True)
     column_groups = [ColumnGroup(head, tuple(columns), head == _SECOND_TABLE) for head, columns in groups.items()]
     return FigureTable("system", tuple(label for label, _, _ in listed), (*column_groups, ColumnGroup("", (validity,))))
-
-
-def _validity_cells(compared: ComparedTrials) -> list[str]:
-    """The validity of all trials of each system, said once: a row of min, median or max has none of its own."""
-    systems_of_rows = len(figure_rows(compared)) // len(compared.systems)
-    return [
-        cell
-        for system in compared.systems
-        for cell in (validity_of_all(compared.of_system(system)), *[""] * (systems_of_rows - 1))
-    ]
 
 
 def is_figure_shown(figure: Figure, results: Iterable[MeasuredResult]) -> bool:
@@ -182,7 +176,12 @@ def footnotes(compared: ComparedTrials) -> list[str]:
             "Whether messages were lost is not known where consumers were behind at the end and nobody could look, "
             "or did."
         )
-    notes += _without_cpu(compared)
+    without = [result.spec for result in compared.results if result.server_cpu_s is None]
+    others, ours = (
+        sorted({spec.system for spec in without if spec.attached is attached}) for attached in (True, False)
+    )
+    notes += [f"The servers' CPU is not known where others run them: {', '.join(others)}."] if others else []
+    notes += [f"The servers' CPU was not recorded: {', '.join(ours)}."] if ours else []
     notes += _over_subscriptions(compared)
     if any(len(compared.of_system(system)) > 1 for system in compared.systems):
         used = ", ".join(
@@ -229,15 +228,6 @@ def _missing_times(compared: ComparedTrials) -> list[str]:
     if unusable:
         notes.append(f"'{MISSING}' in a whole row: no trial of {', '.join(unusable)} may be used.")
     return notes
-
-
-def _without_cpu(compared: ComparedTrials) -> list[str]:
-    without = [result.spec for result in compared.results if result.server_cpu_s is None]
-    others, ours = (
-        sorted({spec.system for spec in without if spec.attached is attached}) for attached in (True, False)
-    )
-    notes = [f"The servers' CPU is not known where others run them: {', '.join(others)}."] if others else []
-    return [*notes, *([f"The servers' CPU was not recorded: {', '.join(ours)}."] if ours else [])]
 
 
 def _over_subscriptions(compared: ComparedTrials) -> list[str]:
@@ -309,11 +299,12 @@ def workers_table(compared: ComparedTrials) -> FigureTable | None:
     """
     if compared.point:
         return None
-    rows = [
-        (f"{compared.label(system)} {worker_results[0].worker}", worker_results)
-        for system in compared.systems
-        for worker_results in _workers_shown(compared, system)
-    ]
+    rows = []
+    for system in compared.systems:
+        every = _by_number(trials_shown(compared, system))
+        late = sorted(every, key=lambda results: -max(worker.own_lag.max_ms for worker in results))
+        shown = sorted(late[:WORKER_ROWS_MAX], key=lambda results: results[0].worker)
+        rows += [(f"{compared.label(system)} {results[0].worker}", results) for results in shown]
     if not rows:
         return None
     group = partial(reduced_group, [worker_results for _, worker_results in rows])
@@ -346,14 +337,6 @@ def workers_table(compared: ComparedTrials) -> FigureTable | None:
 def _apart_text(apart_ms: float | None) -> str:
     """A time between load generators in two digits: more exactly nobody stops one."""
     return MISSING if apart_ms is None else rounded(apart_ms, 2)
-
-
-def _workers_shown(compared: ComparedTrials, system: str) -> list[OfWorker]:
-    every = _by_number(trials_shown(compared, system))
-    late = sorted(every, key=lambda worker_results: -max(worker.own_lag.max_ms for worker in worker_results))[
-        :WORKER_ROWS_MAX
-    ]
-    return sorted(late, key=lambda worker_results: worker_results[0].worker)
 
 
 def _by_number(results: Sequence[MeasuredResult]) -> list[OfWorker]:
@@ -425,15 +408,12 @@ def columns_of_axes(points: Sequence[Point]) -> tuple[Column, ...]:
     A row's label has the form in which its system gives its level: it is no value of the systems beside it.
     """
     axes = dict.fromkeys(axis for point in points for axis in point)
-    return tuple(
-        Column(axis_name(axis), tuple(_value_shown(axis, point) for point in points), words=True) for axis in axes
-    )
-
-
-def _value_shown(axis: str, point: Point) -> str:
-    """A value of a point in a row of one system."""
-    value = point.get(axis, "")
-    return value.partition(" ")[0] if axis == "durability" else value
+    columns_of_values = []
+    for axis in axes:
+        values = [point.get(axis, "") for point in points]
+        values = [value.partition(" ")[0] for value in values] if axis == "durability" else values
+        columns_of_values.append(Column(axis_name(axis), tuple(values), words=True))
+    return tuple(columns_of_values)
 
 
 @dataclass(frozen=True)

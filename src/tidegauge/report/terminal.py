@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidegauge.model.trial import AttestSpec, TrialResult, point_words
+from tidegauge.model.trial import AttestSpec, point_words
 from tidegauge.numbers import local_time, plural
 from tidegauge.places import entries_of_directory, is_file
 from tidegauge.report import compare, contests, distributions, fairness, levels, thresholds, usage
@@ -54,8 +54,13 @@ def run_report(run: StoredRun) -> RenderableType:
         thresholds.run_parts(facts.rulings, facts.mark),
     ]
     if run.results:
+        durability: list[RenderableType] = []
+        for head, group in levels.headlines_by_point(run.results):
+            good = levels.standing(group) is levels.Standing.KEPT
+            durability.append(Paragraph(head, style="" if good else "bold red"))
+            durability += [bullet(line) for line in levels.details(group)]
         groups += [
-            _durability_parts(run.results),
+            durability,
             [Paragraph(WORDS, "dim")] if facts.tables else [],
             *map(_experiment_parts, facts.tables),
             distributions.parts(run, facts.within),
@@ -85,15 +90,6 @@ def _head_lines(facts: RunFacts) -> list[RenderableType]:
     if run.reason and not shown_below:
         lines.append(Paragraph(f"Reason: {run.reason}", style="red"))
     return lines
-
-
-def _durability_parts(results: Sequence[TrialResult]) -> list[RenderableType]:
-    parts: list[RenderableType] = []
-    for head, group in levels.headlines_by_point(results):
-        good = levels.standing(group) is levels.Standing.KEPT
-        parts.append(Paragraph(head, style="" if good else "bold red"))
-        parts += [bullet(line) for line in levels.details(group)]
-    return parts
 
 
 def _experiment_parts(sweep: Swept) -> Iterable[RenderableType]:

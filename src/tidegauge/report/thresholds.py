@@ -9,7 +9,6 @@ from typing import Any
 from rich.console import RenderableType
 
 from tidegauge.comparison import within
-from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.comparison.order import compared_trials_of, findings_of
 from tidegauge.model.trial import LoadResult, point_words
 from tidegauge.numbers import count, rounded
@@ -29,7 +28,22 @@ HOW_RULED = (
 
 def rulings(run: StoredRun) -> tuple[Ruling, ...]:
     """Every threshold of a run's campaign, wherever it applies; those missed first."""
-    aborted = _abort_rulings(run)
+    # A missed ruling for each trial that a rule of `abort-on` ended.
+    aborted = tuple(
+        Ruling(
+            threshold=f"abort-on: {result.aborted}",
+            experiment=result.spec.experiment,
+            subject=result.spec.system,
+            where=experiment_at_point(result.spec.experiment, result.spec.point),
+            outcome=ThresholdOutcome.MISSED,
+            value=None,
+            interval=None,
+            blocks=1,
+            why=f"{result.spec.trial_id} was aborted after {rounded(result.measured_s)} s",
+        )
+        for result in run.results
+        if isinstance(result, LoadResult) and result.aborted
+    )
     if not run.thresholds:
         return aborted
     thresholds, unreadable = [], []
@@ -47,45 +61,21 @@ def rulings(run: StoredRun) -> tuple[Ruling, ...]:
     )
 
 
-def _abort_rulings(run: StoredRun) -> tuple[Ruling, ...]:
-    """A missed ruling for each trial that a rule of `abort-on` ended."""
-    return tuple(
-        Ruling(
-            threshold=f"abort-on: {result.aborted}",
-            experiment=result.spec.experiment,
-            subject=result.spec.system,
-            where=experiment_at_point(result.spec.experiment, result.spec.point),
-            outcome=ThresholdOutcome.MISSED,
-            value=None,
-            interval=None,
-            blocks=1,
-            why=f"{result.spec.trial_id} was aborted after {rounded(result.measured_s)} s",
-        )
-        for result in run.results
-        if isinstance(result, LoadResult) and result.aborted
-    )
-
-
 def questions_asked(run: StoredRun) -> list[Asked]:
     """The tables of a run, and what its experiments found."""
     tables = compared_trials_of(run)
     several = [table.experiment for table in tables]
     questions = []
     for table in tables:
-        where = _where_measured(table, several.count(table.experiment) > 1)
+        rate, at = table.results[0].offered_msgs_per_s, point_words(table.results[0].spec.point)
+        load = f"{count(rate)} msg/s" if several.count(table.experiment) > 1 and rate is not None else ""
+        places = ", ".join(filter(None, (load, at)))
+        where = f"{table.experiment} at {places}" if places else table.experiment
         questions.append(Asked(table.experiment, where, table.point, table.closed_loop, results=table.results))
     for (experiment, _), findings in within.by_question(findings_of(run)).items():
         point = findings[0].point
         questions.append(Asked(experiment, experiment_at_point(experiment, point), point, False, findings=findings))
     return questions
-
-
-def _where_measured(table: ComparedTrials, by_load: bool) -> str:
-    """Where a table was measured: its experiment, with load and point of the sweep where it has several."""
-    rate, point = table.results[0].offered_msgs_per_s, point_words(table.results[0].spec.point)
-    load = f"{count(rate)} msg/s" if by_load and rate is not None else ""
-    places = ", ".join(filter(None, (load, point)))
-    return f"{table.experiment} at {places}" if places else table.experiment
 
 
 def headline(all_rulings: Sequence[Ruling]) -> str:

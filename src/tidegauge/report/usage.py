@@ -130,12 +130,14 @@ class Used:
 def results_used(run: StoredRun) -> list[Used]:
     """Every result that tables show, and the confirmations of what was searched, in the order of measuring."""
     asked = [result for result in run.measured if not result.spec.exploratory or result.spec.trial_id in run.confirmed]
-    return [_use_of_result(result, run) for result in asked]
-
-
-def _use_of_result(result: MeasuredResult, run: StoredRun) -> Used:
-    result_shares = ceiling_shares(result, run.ceilings) if run.ceilings is not None else ()
-    return Used(result, result_shares, cost(result, run.price) if run.price is not None else None)
+    return [
+        Used(
+            result,
+            ceiling_shares(result, run.ceilings) if run.ceilings is not None else (),
+            cost(result, run.price) if run.price is not None else None,
+        )
+        for result in asked
+    ]
 
 
 def rows(run: StoredRun) -> list[Used]:
@@ -182,19 +184,17 @@ def title(table_rows: Sequence[Used]) -> str:
 def usage_table(table_rows: Sequence[Used]) -> FigureTable | None:
     """Shares by disk, loopback, cost; None without any."""
     limits = tuple(row.result.limiting.summary if row.result.limiting else MISSING for row in table_rows)
-    groups = [*_share_groups(table_rows), *_cost_groups(table_rows)]
+    groups: list[ColumnGroup] = []
+    for where in dict.fromkeys(share.where for row in table_rows for share in row.shares):
+        kinds = [of for of in Ceiling if any(row.share(of, where) for row in table_rows)]
+        each = (Column(str(kind), tuple(_share_cell(row.share(kind, where)) for row in table_rows)) for kind in kinds)
+        groups.append(ColumnGroup(f"share of {where}" if where else "share", tuple(each)))
+    groups += _cost_groups(table_rows)
     if any(row.result.limiting for row in table_rows):
         groups.insert(0, ColumnGroup("", (Column("limited by", limits, words=True),)))
     if not groups:
         return None
     return FigureTable("result", tuple(row.label for row in table_rows), tuple(groups), label_chars_max=32)
-
-
-def _share_groups(table_rows: Sequence[Used]) -> Iterable[ColumnGroup]:
-    for where in dict.fromkeys(share.where for row in table_rows for share in row.shares):
-        kinds = [of for of in Ceiling if any(row.share(of, where) for row in table_rows)]
-        each = (Column(str(kind), tuple(_share_cell(row.share(kind, where)) for row in table_rows)) for kind in kinds)
-        yield ColumnGroup(f"share of {where}" if where else "share", tuple(each))
 
 
 def _share_cell(share: CeilingShare | None) -> str:

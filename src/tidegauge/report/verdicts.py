@@ -217,14 +217,12 @@ def _sides_of_compared(compared: ComparedTrials, figure: Callable[[MeasuredResul
             continue
         doubtful = any(result.validity is Validity.DOUBTFUL for result in results)
         slow = [result for result in results if result.is_warned_of(ReasonKind.NOT_KEPT_UP)]
-        marks = (*([("DOUBTFUL", "")] if doubtful else []), *([_shortfall_mark(slow)] if slow else []))
-        sides.append(_Side(system, middle, len(compared.of_system(system)), marks))
+        marks = [("DOUBTFUL", "")] if doubtful else []
+        if slow:
+            worst = min(slow, key=lambda result: result.msgs_per_s)
+            marks.append(("did not keep up", f"{about(worst.msgs_per_s)} msg/s"))
+        sides.append(_Side(system, middle, len(compared.of_system(system)), tuple(marks)))
     return tuple(sides)
-
-
-def _shortfall_mark(slow: Sequence[MeasuredResult]) -> tuple[str, str]:
-    worst = min(slow, key=lambda result: result.msgs_per_s)
-    return "did not keep up", f"{about(worst.msgs_per_s)} msg/s"
 
 
 def _damage_words(results: Sequence[MeasuredResult], facts: RunFacts) -> str:
@@ -373,23 +371,27 @@ def _how_sure(
     sides: Sequence[_Side], ratios: Sequence[Ratio], within: Sequence[Within], question: _Question, facts: RunFacts
 ) -> str:
     if len(sides) == 1:
-        return _single_side_words(sides[0], within, question, facts)
+        side = sides[0]
+        if side.known.trials < 2:
+            how_often = "measured once" if side.made == 1 else "one usable result"
+            return f"{how_often}: another trial may differ{_least_sure(within, facts)}"
+        span = f"{question.form(side.known.low)} to {question.form(side.known.high)}"
+        return f"{span}, {side.known.span_words()}"
     repeated = [ratio for ratio in ratios if ratio.repeated]
     if repeated:
-        comparisons = [_comparison_words(ratio, facts, first=place == 0) for place, ratio in enumerate(ratios)]
+        # "Pulsar's is 2.22x [1.95, 2.53] Kafka's: better"
+        comparisons = []
+        for place, ratio in enumerate(ratios):
+            at = point_words(ratio.point)
+            base = f" {facts.names.name_of(ratio.baseline, at)}'s" if place == 0 else ""
+            verdict = compare.verdict_words(ratio.comparison) if ratio.repeated else compare.no_evidence(ratio)
+            system = facts.names.name_of(ratio.system, at)
+            comparisons.append(f"{system}'s is {compare.times(ratio.comparison)}{base}: {verdict}")
         return f"over {compare.rests_on(repeated[0])}, {'; '.join(comparisons)}"
     if any(side.known.trials > 1 for side in sides):
         return "not compared"
     alone = ONE_EACH if all(side.made == 1 for side in sides) else ONE_LEFT
     return f"{alone}{_least_sure(within, facts)}"
-
-
-def _single_side_words(side: _Side, within: Sequence[Within], question: _Question, facts: RunFacts) -> str:
-    if side.known.trials < 2:
-        how_often = "measured once" if side.made == 1 else "one usable result"
-        return f"{how_often}: another trial may differ{_least_sure(within, facts)}"
-    span = f"{question.form(side.known.low)} to {question.form(side.known.high)}"
-    return f"{span}, {side.known.span_words()}"
 
 
 def _least_sure(within: Sequence[Within], facts: RunFacts) -> str:
@@ -401,14 +403,6 @@ def _least_sure(within: Sequence[Within], facts: RunFacts) -> str:
     who = facts.names.name_of(worst.system)
     least = f"; least steady within its trial: {who}," if len(within) > 1 else "; within the trial"
     return f"{least} {change_between(low, high)} ({CONFIDENCE:.0%} interval)"
-
-
-def _comparison_words(ratio: Ratio, facts: RunFacts, *, first: bool) -> str:
-    """ "Pulsar's is 2.22x [1.95, 2.53] Kafka's: better"."""
-    at = point_words(ratio.point)
-    base = f" {facts.names.name_of(ratio.baseline, at)}'s" if first else ""
-    verdict = compare.verdict_words(ratio.comparison) if ratio.repeated else compare.no_evidence(ratio)
-    return f"{facts.names.name_of(ratio.system, at)}'s is {compare.times(ratio.comparison)}{base}: {verdict}"
 
 
 def _sentence_of_sweep(points: Sequence[ComparedTrials], facts: RunFacts) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from tidegauge.comparison.differences import LETTERS
 from tidegauge.numbers import MISSING, capitalized, factor, local_time, plural, precise
 from tidegauge.plain import grouped, plain_value
-from tidegauge.published.beside import FigureBeside, NamedRun, RowBeside, TableBeside, figures_beside
+from tidegauge.published.beside import FigureBeside, NamedRun, TableBeside, figures_beside
 from tidegauge.published.model import Claim, PublishedReport
 from tidegauge.published.observe import ExaminedRun
 from tidegauge.published.verdict import ClaimOutcome, ClaimVerdict, PublishedOutcome, join_places
@@ -161,8 +161,15 @@ def beside_table(table: TableBeside) -> FigureTable:
         )
         for number, column in enumerate(table.columns)
     ]
-    more = {"trials": _trials_words, "run": _run_words}
-    groups.append(ColumnGroup("", columns(table.rows, more, words=True)))
+    trials, runs = [], []
+    for row in table.rows:
+        cell = next((cell for cell in row.cells if cell.values), None)
+        trials.append(MISSING if cell is None else trials_words(len(cell.values), cell.doubtful))
+        letters = dict.fromkeys(letter for cell in row.cells for letter in cell.letters)
+        missing = next((cell.missing for cell in row.cells if cell.missing), NOT_MEASURED)
+        runs.append(", ".join(letters) or missing)
+    columns_of_rows = (Column("trials", tuple(trials), words=True), Column("run", tuple(runs), words=True))
+    groups.append(ColumnGroup("", columns_of_rows))
     if any(row.note for row in table.rows):
         groups.append(ColumnGroup("", (Column("note", tuple(row.note or MISSING for row in table.rows), words=True),)))
     labels = tuple(map(table.label, table.rows))
@@ -179,21 +186,6 @@ def _words_of_all(table: TableBeside) -> str:
     """What several columns are all of, such as "publish latency" of percentiles; "" where that differs."""
     (quantity, *others) = {column.quantity for column in table.columns}
     return quantity if len(table.columns) > 1 and not others else ""
-
-
-def _trials_words(row: RowBeside) -> str:
-    """How many trials its figures are of, and how many of these are DOUBTFUL."""
-    cell = next((cell for cell in row.cells if cell.values), None)
-    if cell is None:
-        return MISSING
-    return trials_words(len(cell.values), cell.doubtful)
-
-
-def _run_words(row: RowBeside) -> str:
-    """The runs that its figures are of, or why there are none."""
-    letters = dict.fromkeys(letter for cell in row.cells for letter in cell.letters)
-    missing = next((cell.missing for cell in row.cells if cell.missing), NOT_MEASURED)
-    return ", ".join(letters) or missing
 
 
 def table_title(table: TableBeside) -> str:
