@@ -13,8 +13,9 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeAlias
 
 from tidegauge.hosts import procfs
@@ -161,8 +162,12 @@ class GcLog:
 
 
 _NS_PER_S = 1e9
-_WAIT_S_ASKED = 0.02
-"""In a look, from which on it is asked whether a thread has a quota of its own."""
+_WAIT_NS_ASKED = 20_000_000
+"""In a look, from which on it is asked whether a quota of its own held a thread back."""
+
+
+_Counters: TypeAlias = Mapping[tuple[int, int], tuple[int, int, int]]
+"""Of threads, by process and number: time that each ran and waited for a CPU (ns), and how often it got one."""
 
 
 @dataclass
@@ -173,6 +178,8 @@ class _Seen:
     io_bytes: dict[Identity, tuple[int, int]] = field(default_factory=dict)
     threads: dict[tuple[int, int], tuple[int, int, int]] = field(default_factory=dict)
     throttled_s: float | None = None
+    throttled_s_of_threads: dict[str, float] = field(default_factory=dict)
+    """By cgroup that holds threads of it and not the process."""
     gc_log: GcLog | None = None
 
 
@@ -195,8 +202,9 @@ class ProcessWatch:
         cpu_ticks = sum(max(0, ticks - seen.cpu_ticks.get(identity, 0)) for identity, ticks in now.items())
         seen.cpu_ticks = now
         read_bytes, written_bytes = _bytes_moved(seen, members)
-        busiest, waiting, waited_ns, switches = _use_of_threads(seen, members)
+        used = _counters_of_threads(seen, members)
         quota, memory = self._cgroups.limits_of_process(leader.pid)
+        quotas = self._quotas_of_threads(seen, used, leader, quota.group if quota else "")
         throttled_s = _throttled_since(seen, quota)
         pauses = seen.gc_log.new_pauses() if seen.gc_log else None
         if first:
@@ -210,28 +218,43 @@ class ProcessWatch:
             processes=len(members),
             threads=len(seen.threads),
             cpu_s=cpu_ticks / procfs.TICKS_PER_S,
-            cpu_wait_s=None if waited_ns is None else waited_ns / _NS_PER_S,
-            busiest=busiest,
+            cpu_wait_s=sum(waited_ns for _, waited_ns, _ in used.values()) / _NS_PER_S if used else None,
+            busiest=_threads_with_most(used, 0),
             resident_bytes=sum(stat.resident_pages for stat in members) * procfs.PAGE_BYTES,
             read_bytes=read_bytes,
             written_bytes=written_bytes,
-            context_switches=switches,
+            context_switches=sum(switches for _, _, switches in used.values()) if used else None,
             cpus_allowed=cpus_allowed if quota is None else min(cpus_allowed, quota.cpus),
             cpu_throttled_s=throttled_s,
             memory_limit_bytes=memory.limit_bytes if memory else None,
             memory_left_bytes=memory.left_bytes if memory else None,
             gc_pause_s=pauses.total_s if pauses else None,
             gc_pause_max_s=pauses.longest_s if pauses else None,
-            waiting=tuple(self._with_quota(thread, leader) for thread in waiting),
+            waiting=_threads_with_most(used, 1, quotas),
             quota_group=quota.group if quota else "",
         )
 
-    def _with_quota(self, thread: ThreadUse, leader: Identity) -> ThreadUse:
-        """Add the quota of a cgroup that holds the thread alone (`threaded` of v2, `tasks` of v1), if there is one."""
-        if thread.wait_s < _WAIT_S_ASKED or self._cgroups.have_same_cgroups(thread.thread, leader.pid):
-            return thread
-        quota, _ = self._cgroups.limits_of_process(thread.thread)
-        return replace(thread, quota_cpus=quota.cpus) if quota else thread
+    def _quotas_of_threads(
+        self, seen: _Seen, used: _Counters, leader: Identity, group_of_process: str
+    ) -> Mapping[int, float]:
+        """The quotas, in CPUs, that held threads back since the last look and not their process, by thread.
+
+        Such a quota is that of a cgroup which holds threads alone (`threaded` of v2, `tasks` of v1).
+        """
+        quotas = {}
+        throttled_s = seen.throttled_s_of_threads
+        before = dict(throttled_s)
+        waited = [thread for (_, thread), (_, waited_ns, _) in used.items() if waited_ns >= _WAIT_NS_ASKED]
+        for thread in waited:
+            if self._cgroups.have_same_cgroups(thread, leader.pid):
+                continue
+            quota, _ = self._cgroups.limits_of_process(thread)
+            if quota is None or quota.group == group_of_process:
+                continue
+            throttled_s[quota.group] = quota.throttled_s
+            if quota.throttled_s > before.get(quota.group, quota.throttled_s):
+                quotas[thread] = quota.cpus
+        return quotas
 
 
 def _throttled_since(seen: _Seen, quota: CpuQuota | None) -> float | None:
@@ -258,11 +281,8 @@ def parse_schedstat(text: bytes) -> tuple[int, int, int] | None:
     return (int(fields[0]), int(fields[1]), int(fields[2])) if len(fields) == 3 else None
 
 
-_Threads: TypeAlias = tuple[ThreadUse, ...]
-
-
-def _use_of_threads(seen: _Seen, members: Sequence[Stat]) -> tuple[_Threads, _Threads, int | None, int | None]:
-    """Threads that ran and that waited for a CPU most, what all waited for one (ns), and their context switches."""
+def _counters_of_threads(seen: _Seen, members: Sequence[Stat]) -> _Counters:
+    """How much the counters of all threads grew since the last look; {} where the kernel doesn't report them."""
     now: dict[tuple[int, int], tuple[int, int, int]] = {}
     for stat in members:
         with contextlib.suppress(OSError):
@@ -272,20 +292,24 @@ def _use_of_threads(seen: _Seen, members: Sequence[Stat]) -> tuple[_Threads, _Th
                     now[stat.pid, int(entry)] = times
     used = {thread: _counters_since(seen.threads.get(thread), counters) for thread, counters in now.items()}
     seen.threads = now
-    if not now:
-        return (), (), None, None
-    busiest, waiting = (_threads_with_most(used, counter) for counter in (0, 1))
-    waited_ns, switches = (sum(counters[counter] for counters in used.values()) for counter in (1, 2))
-    return busiest, waiting, waited_ns, switches
+    return used
 
 
-def _threads_with_most(used: Mapping[tuple[int, int], tuple[int, int, int]], counter: int) -> _Threads:
-    """The threads that have most of a counter of theirs: 0 = ran, 1 = waited."""
-    most = sorted(used.items(), key=lambda item: -item[1][counter])[:BUSIEST_MAX]
+def _threads_with_most(
+    used: _Counters, counter: int, quotas: Mapping[int, float] = MappingProxyType({})
+) -> tuple[ThreadUse, ...]:
+    """The threads that have most of a counter of theirs: 0 = ran, 1 = waited; and all that a quota held back."""
+    ordered = sorted(used.items(), key=lambda item: -item[1][counter])
     return tuple(
-        ThreadUse(thread, _thread_name(process, thread), counters[0] / _NS_PER_S, counters[1] / _NS_PER_S)
-        for (process, thread), counters in most
-        if counters[counter] > 0
+        ThreadUse(
+            thread,
+            _thread_name(process, thread),
+            counters[0] / _NS_PER_S,
+            counters[1] / _NS_PER_S,
+            quotas.get(thread),
+        )
+        for place, ((process, thread), counters) in enumerate(ordered)
+        if counters[counter] > 0 and (place < BUSIEST_MAX or thread in quotas)
     )
 
 

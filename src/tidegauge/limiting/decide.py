@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidegauge.limiting.window_use import DeviceShare, HostShare, ProcessShare, WindowUse
+from tidegauge.limiting.window_use import COMPILERS, DeviceShare, HostShare, ProcessShare, WindowUse
 from tidegauge.model.ceilings import Ceilings
 from tidegauge.model.host import HostLink
 from tidegauge.model.load import worker_name
@@ -45,8 +45,6 @@ RETRANSMITS_MIN = 1000
 """Fewer are a busy host's late acknowledgements."""
 HELD_BACK = 0.30
 """Share of the window for which the system held producers back. Below it, a closed loop met the generator's limit."""
-COMPILERS = ("C1 Compiler", "C2 Compiler")
-"""In names of threads of a JVM's compilers, which work beside the others and limit nobody."""
 NOT_OF_CLIENTS = ("tg-load", "tg-con", *COMPILERS)
 """In names of the load generator's threads, which no client limits while the system holds producers back: load threads
 may spin while they wait for an acknowledgement or an instant, and consumers are judged by how far behind they are."""

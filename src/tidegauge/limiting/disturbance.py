@@ -202,7 +202,9 @@ def _harm_by_waiting(
     ran = sum(process.cpus for process in free)
     waited = of_others * sum(process.wait_share or 0.0 for process in free)
     harms = [_harm_by_bounds(waited / max(ran, 0.01), STRETCH_DOUBTFUL, STRETCH_INVALID)]
-    late = [thread for process in workers if process in free for thread in process.waiting if thread.quota_cpus is None]
+    late = [
+        thread for process in workers if process in free for thread in _late_threads(process) if not thread.quota_cpus
+    ]
     longest = max(late, key=lambda thread: thread.wait_share, default=None)
     # Its whole waiting was seen, that for others is a part of it.
     by_thread = "" if longest is None else f"; {longest.name} of the load generator {longest.wait_share:.2f} s in all"
@@ -217,6 +219,11 @@ def _harm_by_waiting(
     who = who if len(free) == len(processes) else f"{who} that no quota held back"
     why = f": {who} ran {ran:.2f} s a second and waited {waited:.2f} s for a CPU because of that{by_thread}"
     return worst, why
+
+
+def _late_threads(worker: ProcessShare) -> list[ThreadShare]:
+    """The threads of a load generator that waited most, without compilers, for which no message waits."""
+    return [thread for thread in worker.waiting if not thread.is_compiler]
 
 
 # Quotas
@@ -264,7 +271,7 @@ def _thread_held_back(
     measured: MeasuredTrial, worker: ProcessShare, account: HostAccount, host: HostShare
 ) -> Iterator[Disturbance]:
     """The one thread of a load generator that waited longest: for its own quota, or though CPUs were free."""
-    limited = [thread for thread in worker.waiting if thread.quota_cpus is not None]
+    limited = [thread for thread in _late_threads(worker) if thread.quota_cpus]
     for thread in limited[:1]:
         harm = _harm_by_bounds(thread.wait_share, QUOTA_THREAD_DOUBTFUL, QUOTA_THREAD_INVALID)
         if harm is not None:
@@ -275,7 +282,7 @@ def _thread_held_back(
             yield _disturbance_by_quota(harm, words, worker, account, thread.name)
     if limited or worker.throttled_share or measured.rate_counts or host.cpu_share >= FREE:
         return
-    for thread in worker.waiting[:1]:
+    for thread in _late_threads(worker)[:1]:
         if thread.wait_share >= STARVED_WAIT and thread.wait_share >= STARVED_RATIO * thread.cpu_share:
             words = (
                 f"thread {thread.name} of the load generator's client{_on_host(account)} waited {_wait_of(thread)} "

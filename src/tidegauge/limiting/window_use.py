@@ -14,6 +14,8 @@ THREADS_MAX = 64
 """Threads of a process that are followed over the window; beyond it, those that used least are forgotten."""
 
 THREADS_SHOWN = 8
+COMPILERS = ("C1 Compiler", "C2 Compiler")
+"""In names of threads of a JVM's compilers, which work beside the others and limit nobody."""
 MEMORY_LEFT_SHARE = 0.05
 """Of its own memory limit: a process that had no more left at some moment is at that limit."""
 PROGRAMS_MAX = 256
@@ -30,6 +32,11 @@ class ThreadShare:
     wait_share: float = 0.0
     quota_cpus: float | None = None
 
+    @property
+    def is_compiler(self) -> bool:
+        """Whether it is one of a JVM's compilers."""
+        return any(part in self.name for part in COMPILERS)
+
 
 @dataclass(frozen=True)
 class ProcessShare:
@@ -40,7 +47,7 @@ class ProcessShare:
         cpus_allowed: that it might use, by affinity and quota.
         throttled_share: seconds a second that a quota held it back, summed over CPUs; None without a quota.
         threads: the few that used most CPU, the busiest first; () if threads were not seen. `waiting`: those that
-            waited for a CPU most, likewise.
+            waited for a CPU most, likewise, and all that a quota of their own held back.
         wait_share: seconds a second that its threads waited for a CPU, summed over them; None if that is not known.
         moved_bytes_per_s: read from and written to block devices; None where that may not be read.
         quota_group: as in `ProcessUse`.
@@ -299,7 +306,7 @@ class _Process:
         if len(self._threads) > THREADS_MAX:
             by_use = [
                 sorted(self._threads.items(), key=most, reverse=True)[: THREADS_MAX // 4]
-                for most in (lambda item: item[1].cpu_s, lambda item: item[1].wait_s)
+                for most in (lambda item: item[1].cpu_s, lambda item: (item[1].quota_cpus is not None, item[1].wait_s))
             ]
             self._threads = dict(by_use[0]) | dict(by_use[1])
 
@@ -322,12 +329,15 @@ class _Process:
         )
 
     def _threads_with_most(self, share: Callable[[ThreadShare], float]) -> tuple[ThreadShare, ...]:
-        """The threads with the largest shares, the largest first.
+        """The threads with the largest shares, the largest first, and those that a quota held back.
 
         In a second in which one was not among these it counts as idle: a share is never too large.
         """
         shares = [thread.share(name, self._seconds) for (_, name), thread in self._threads.items()]
-        return tuple(sorted(filter(share, shares), key=share, reverse=True)[:THREADS_SHOWN])
+        ordered = sorted(filter(share, shares), key=share, reverse=True)
+        return tuple(
+            thread for place, thread in enumerate(ordered) if place < THREADS_SHOWN or thread.quota_cpus is not None
+        )
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ class ThreadUse:
     """CPU time of one thread, and how long it was ready to run and had no CPU.
 
     Names are as the kernel keeps them: 15 characters at most. `quota_cpus` is that of a cgroup which holds the thread
-    and not its process; None without one, or where nobody looked.
+    and not its process, and held it back; None without one, or where nobody looked.
     """
 
     thread: int
@@ -34,7 +34,8 @@ class ProcessUse:
 
     Attributes:
         cpu_wait_s: its threads, taken together, were ready to run and had no CPU; None if the kernel doesn't report it.
-        busiest: the threads that used most CPU, most first, at most `BUSIEST_MAX`; `waiting`: those that waited most.
+        busiest: the threads that used most CPU, most first, at most `BUSIEST_MAX`; `waiting`: those that waited most,
+            and all that a quota of their own held back.
         read_bytes, written_bytes: fetched from and (sooner or later) sent to block devices; None where not readable.
         context_switches: of all threads; None if the kernel doesn't report it.
         cpus_allowed: CPUs it may use, by affinity and by quota of its cgroups.

@@ -119,6 +119,14 @@ class TestLatency:
         assert found.harm is Harm.INVALID
         assert "kafka-producer-network-thread of the load generator 0.60 s" in found.words
 
+    def test_no_message_meets_a_compiler_that_waits(self) -> None:
+        late = ThreadShare("C2 CompilerThre", 0.1, 0.6)
+        assert disturbances(LATENCY, paced(0.9, 0.0, waiting=(late,))) == disturbances(LATENCY, paced(0.9, 0.0))
+        behind = ThreadShare("kafka-producer-network-thread", 0.1, 0.5)
+        (found,) = disturbances(LATENCY, paced(0.9, 0.0, waiting=(late, behind)))
+        assert found.harm is Harm.INVALID
+        assert found.words.endswith("; kafka-producer-network-thread of the load generator 0.50 s in all")
+
     def test_a_rate_that_was_not_reached_is_judged_as_one(self) -> None:
         assert disturbances(replace(LATENCY, rate_counts=True), full(0.75))[0].harm is Harm.INVALID
 
@@ -152,6 +160,9 @@ class TestQuotas:
         late = (ThreadShare("pulsar-client-io", 0.1, 0.6),)
         own = (process("kafka-1", 0.1), process("worker", 0.2, waiting=late))
         assert disturbances(LATENCY, use(host(0.0, 0.3), *own))[0].harm is Harm.INVALID
+        compiles = (ThreadShare("C1 CompilerThre", 0.1, 0.9), *late)
+        own = (process("kafka-1", 0.1), process("worker", 0.2, waiting=compiles))
+        assert "thread pulsar-client-io of" in disturbances(LATENCY, use(host(0.0, 0.3), *own))[0].words
         # On a machine without free CPUs, it waits for the servers that it measures.
         assert disturbances(LATENCY, use(host(0.0, 1.8), *own)) == ()
 

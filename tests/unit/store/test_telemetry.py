@@ -13,12 +13,20 @@ from pathlib import Path
 import pytest
 from use_samples import DEVICE, HOST_USE, PROCESS, SAMPLE, later
 
-from tidegauge.agent import sampler
-from tidegauge.agent.process_use import CgroupWatch, GcLog, Pauses, WriteLimit, parse_pauses, parse_schedstat
+from tidegauge.agent import process_use, sampler
+from tidegauge.agent.process_use import (
+    CgroupWatch,
+    GcLog,
+    Pauses,
+    ProcessWatch,
+    WriteLimit,
+    parse_pauses,
+    parse_schedstat,
+)
 from tidegauge.errors import RunFailedError
 from tidegauge.hosts.memory import meminfo
-from tidegauge.hosts.procfs import TICKS_PER_S, parse_io
-from tidegauge.limiting.window_use import THREADS_MAX, Tally
+from tidegauge.hosts.procfs import TICKS_PER_S, Identity, parse_io
+from tidegauge.limiting.window_use import THREADS_MAX, THREADS_SHOWN, Tally
 from tidegauge.model.use import (
     OtherHostUse,
     ProgramUse,
@@ -155,6 +163,39 @@ class TestCgroups:
     def test_a_process_that_is_gone_has_no_limits(self, tmp_path: Path) -> None:
         self.root(tmp_path, 2)
         assert CgroupWatch(tmp_path).limits_of_process(10) == (None, None)
+
+    def test_a_thread_that_its_own_quota_held_back_is_seen_however_many_waited_longer(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        group = self.root(tmp_path, 2)
+        # Nine threads share the process's cgroup; of two in cgroups of their own, only one used its quota up.
+        places = dict.fromkeys(range(20, 29), "/a") | {30: "/a/held", 31: "/a/roomy"}
+        for thread, place in places.items():
+            (tmp_path / f"proc/{thread}").mkdir()
+            (tmp_path / f"proc/{thread}/cgroup").write_text(f"0::{place}\n")
+        for name in ("held", "roomy"):
+            (group / name).mkdir()
+            (group / name / "cpu.max").write_text("4000 100000\n")
+            (group / name / "cpu.stat").write_text("throttled_usec 1000\n")
+        counters = {(9, thread): (5_000_000, 900_000_000 - 10_000_000 * thread, 3) for thread in places}
+        monkeypatch.setattr(process_use, "_counters_of_threads", lambda *_: counters)
+        watch, tally = ProcessWatch(CgroupWatch(tmp_path)), Tally()
+        uses = []
+        for look in range(4):
+            (group / "held/cpu.stat").write_text(f"throttled_usec {1000 + 400_000 * look}\n")
+            uses.append(watch.use("worker", Identity(9, 1), ()))
+        for second, use in enumerate(uses[1:]):
+            assert use is not None
+            assert [(thread.thread, thread.quota_cpus) for thread in use.waiting] == [
+                (20, None), (21, None), (22, None), (30, 0.04),
+            ]  # fmt: skip
+            many = tuple(ThreadUse(thread, str(thread), 0.01, 0.9) for thread in range(40, 40 + THREADS_SHOWN))
+            tally.add(later(SAMPLE, second, processes=(replace(use, waiting=(*many, *use.waiting)),)))
+        whole = tally.result()
+        assert whole is not None
+        (process,) = whole.processes
+        (limited,) = [thread for thread in process.waiting if thread.quota_cpus is not None]
+        assert (limited.quota_cpus, limited.wait_share) == (0.04, pytest.approx(0.6))
 
 
 class TestGcLog:
