@@ -49,6 +49,8 @@ MEMORY_STALL = 0.10
 """Share of the time in which some task waited for memory."""
 MEMORY_OTHERS = 0.25
 """Of the host's memory that others held meanwhile."""
+MEMORY_LEFT = 0.10
+"""Of the host's memory: while so much was available, nobody waited because others held the rest."""
 
 _END_THEM = "end them, or use a machine that is not shared"
 _CLIENTS_APART = "run the clients on a host of their own"
@@ -389,9 +391,14 @@ def _memory_disturbance(
     if measured.servers_hidden:
         # Perhaps it is the servers that were measured.
         who, harm = "servers or other programs", Harm.NOTED
+    left = host.memory_available_bytes_min
+    enough = ""
+    if left >= MEMORY_LEFT * host.memory_bytes:
+        harm = Harm.NOTED
+        enough = f"; {left / 1e9:.1f} GB or more were available, so they may have waited at limits of their own"
     words = (
         f"tasks waited for memory {stall:.0%} of the time while {who} held {held / 1e9:.1f} of "
-        f"{host.memory_bytes / 1e9:.1f} GB{of}{f' ({named})' if named else ''}"
+        f"{host.memory_bytes / 1e9:.1f} GB{of}{f' ({named})' if named else ''}{enough}"
     )
     end_them = "" if measured.servers_hidden else "end them, or "
     yield Disturbance(Disturbed.MEMORY, harm, words, f"{end_them}use a machine with more memory", account.host)

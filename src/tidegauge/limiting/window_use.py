@@ -104,6 +104,7 @@ class HostShare:
     """The host over the window. Stalls are shares of the time; None where the kernel doesn't report them.
 
     `steal_cpus`, `kernel_cpus` and so on are what `HostUse` has, in CPUs; None where nobody looked who it was.
+    `memory_available_bytes_min`: the least that programs could still have had at any look.
     """
 
     cpus: int
@@ -124,6 +125,7 @@ class HostShare:
     others_bytes_per_s: float | None = None
     others_resident_bytes: float | None = None
     memory_bytes: int = 0
+    memory_available_bytes_min: int = 0
 
 
 @dataclass(frozen=True)
@@ -239,11 +241,13 @@ class _Host:
         self._seconds = 0.0
         self.accounted_s = 0.0
         self._resident_bytes_max = 0
+        self._available_bytes_min = first.memory_available_bytes
         self._last = first
 
     def add(self, use: HostUse, seconds: float) -> None:
         self._seconds += seconds
         self._last = use
+        self._available_bytes_min = min(self._available_bytes_min, use.memory_available_bytes)
         who = ("cpu_steal_s", "cpu_kernel_s", "control_cpu_s", "others_cpu_s", "unseen_cpu_s")
         others = ("others_read_bytes", "others_written_bytes")
         amounts = ("cpu_s", "loopback_bytes", "network_received_bytes", "network_sent_bytes")
@@ -274,6 +278,7 @@ class _Host:
             others_bytes_per_s=sum(filter(None, others_by_way)) if others_by_way else None,
             others_resident_bytes=self._resident_bytes_max if self.accounted_s else None,
             memory_bytes=self._last.memory_bytes,
+            memory_available_bytes_min=self._available_bytes_min,
             **{f"{who}_cpus": self._per_accounted_s(f"{who}_cpu_s") for who in ("control", "others", "unseen")},
         )
 

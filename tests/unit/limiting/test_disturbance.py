@@ -209,6 +209,11 @@ def test_a_memory_hog_is_named_while_tasks_wait_for_memory() -> None:
     assert (one.what, one.harm) == (Disturbed.MEMORY, Harm.DOUBTFUL)
     assert "(hog 5.4 GB)" in one.words
     assert disturbances(LATENCY, use(replace(found, memory_stall_share=0.0), *own, programs=(hog,))) == ()
+    # Others may wait in a container that is too small for them, on a machine with enough.
+    roomy = replace(found, memory_available_bytes_min=2 * GIB)
+    (one,) = disturbances(LATENCY, use(roomy, *own, programs=(hog,)))
+    assert one.harm is Harm.NOTED
+    assert one.words.endswith("; 2.1 GB or more were available, so they may have waited at limits of their own")
 
 
 def test_hosts_of_a_fleet_are_judged_each_by_itself() -> None:

@@ -181,10 +181,11 @@ def unknown_disk() -> Any:
     return beside.use(beside.host(0.05, 0.3, others_bytes_per_s=900 * MB), *own, devices=(disk,))
 
 
-def memory(measured: MeasuredTrial = beside.LATENCY, **server: Any) -> Scene:
+def memory(measured: MeasuredTrial = beside.LATENCY, available_bytes: int = 0, **server: Any) -> Scene:
     hog = beside.program("hog", 0.1, resident_bytes=5 * beside.GIB)
     own = (beside.process(KAFKA, 0.2, **server), beside.process("worker", 0.1))
-    host = beside.host(0.1, 0.3, memory_stall_share=0.3, others_resident_bytes=5 * beside.GIB)
+    held = {"others_resident_bytes": 5 * beside.GIB, "memory_available_bytes_min": available_bytes}
+    host = beside.host(0.1, 0.3, memory_stall_share=0.3, **held)
     return disturbed(measured, beside.use(host, *own, programs=(hog,)))
 
 
@@ -218,6 +219,7 @@ DISTURBANCES: dict[str, Scene] = {
     "small writer": on_shared_disk(others=5 * MB, devices=(beside.device(written_bytes_per_s=8 * MB),)),
     "writer, servers' bytes unknown": disturbed(beside.SYNCED, unknown_disk()),
     "memory held by others": memory(),
+    "memory enough for all": memory(available_bytes=2 * beside.GIB),
     "memory of the servers' limit": memory(memory_limit_bytes=beside.GIB, memory_left_bytes_min=MB),
     "memory, servers unseen": memory(replace(beside.LATENCY, servers_hidden=True)),
 }
@@ -562,7 +564,11 @@ CLAIMS = [
     ),
     *claims_of(
         "memory held by others", "memory of the servers' limit",
-        "tasks waited for memory {} of the time while {} held {} of {} GB{}{}", "{}use a machine with more memory",
+        "tasks waited for memory {} of the time while {} held {} of {} GB{}{}{}", "{}use a machine with more memory",
+    ),
+    *claims_of(
+        "memory enough for all", "memory held by others",
+        "; {} GB or more were available, so they may have waited at limits of their own",
     ),
     # statistics/classify.py
     *claims_of("own lag of a quarter", "little own lag", "the load generator itself was late", "give it more CPU"),

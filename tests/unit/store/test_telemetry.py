@@ -305,6 +305,14 @@ class TestTally:
         assert use.seconds == pytest.approx(5.0)
         assert use.devices[0].busy_s == pytest.approx(3.0)
 
+    def test_the_least_memory_that_any_look_saw_available_is_kept(self) -> None:
+        tally = Tally()
+        for second, available_bytes in enumerate((5 << 30, 1 << 30, 3 << 30)):
+            tally.add(later(SAMPLE, second, host=replace(HOST_USE, memory_available_bytes=available_bytes)))
+        use = tally.result()
+        assert use is not None
+        assert use.host.memory_available_bytes_min == 1 << 30
+
     def test_without_a_look_there_is_nothing(self) -> None:
         assert Tally().result() is None
 
