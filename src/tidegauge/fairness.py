@@ -436,9 +436,27 @@ def check_fairness(contenders: Sequence[ComparedSystem], stage: Stage) -> tuple[
     Where nothing is compared (one system) or all systems have the same hazard, nothing is tilted: that is advice.
     """
     tilts = [tilt for name, rule in RULES.items() for tilt in _tilts_by_property(name, rule, contenders)]
-    tilts += [tilt for contender in contenders for tilt in _tilts_by_hazards(contender, contenders)]
+    for contender in contenders:
+        for hazard in contender.hazards:
+            if not all(hazard in other.hazards for other in contenders):
+                tilts.append(_tilt_of_hazard(contender, hazard))
+            elif hazard.severity is not Severity.ADVICE:
+                tilts.append(_tilt_of_hazard(contender, replace(hazard, severity=Severity.ADVICE)))
     if stage is Stage.WANTED:
-        tilts += _tilts_by_own_settings(contenders)
+        # Settings given to one system of which nobody can say here what they do to the comparison.
+        clients = [contender.client_settings for contender in contenders]
+        severity = Severity.ADVICE if all(clients) else Severity.UNEQUAL
+        if all(clients):
+            others = "and so were the others', with settings of their own"
+        else:
+            others = "the others' were not" if sum(map(bool, clients)) == 1 else "and not all of the others'"
+        servers = [contender.server_settings for contender in contenders]
+        tilts += [
+            *_tilts_by_tuning(contenders, clients, OWN_CLIENT_SETTINGS, severity, f"its clients were tuned, {others}"),
+            *_tilts_by_tuning(
+                contenders, servers, OWN_SERVER_SETTINGS, Severity.ADVICE, "its servers were tuned by hand"
+            ),
+        ]
     staged = [replace(tilt, stage=stage) for tilt in tilts]
     return tuple(sorted(staged, key=lambda tilt: tilt.severity is Severity.ADVICE))
 
@@ -474,36 +492,10 @@ def _tilt_by_rule(name: str, rule: Rule, severity: Severity, systems: tuple[str,
     return Tilt(name, severity, Stage.WANTED, systems, what, rule.why, rule.amount, rule.source, rule.remedy)
 
 
-def _tilts_by_hazards(contender: ComparedSystem, contenders: Sequence[ComparedSystem]) -> list[Tilt]:
-    tilts = []
-    for hazard in contender.hazards:
-        shared = all(hazard in other.hazards for other in contenders)
-        if not shared:
-            tilts.append(_tilt_of_hazard(contender, hazard))
-        elif hazard.severity is not Severity.ADVICE:
-            tilts.append(_tilt_of_hazard(contender, replace(hazard, severity=Severity.ADVICE)))
-    return tilts
-
-
 def _tilt_of_hazard(contender: ComparedSystem, hazard: Hazard) -> Tilt:
     """A hazard as one of this system."""
     fields = {**vars(hazard), "what": f"{contender.label} {hazard.what}"}
     return Tilt(**fields, stage=Stage.WANTED, systems=(contender.label,))
-
-
-def _tilts_by_own_settings(contenders: Sequence[ComparedSystem]) -> list[Tilt]:
-    """Settings given to one system of which nobody can say here what they do to the comparison."""
-    clients = [contender.client_settings for contender in contenders]
-    severity = Severity.ADVICE if all(clients) else Severity.UNEQUAL
-    if all(clients):
-        others = "and so were the others', with settings of their own"
-    else:
-        others = "the others' were not" if sum(map(bool, clients)) == 1 else "and not all of the others'"
-    servers = [contender.server_settings for contender in contenders]
-    return [
-        *_tilts_by_tuning(contenders, clients, OWN_CLIENT_SETTINGS, severity, f"its clients were tuned, {others}"),
-        *_tilts_by_tuning(contenders, servers, OWN_SERVER_SETTINGS, Severity.ADVICE, "its servers were tuned by hand"),
-    ]
 
 
 def _tilts_by_tuning(

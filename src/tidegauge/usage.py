@@ -148,7 +148,10 @@ def ceiling_shares(result: MeasuredResult, run_ceilings: RunCeilings) -> tuple[C
     if loopback is not None:
         carried, basis = seen.loopback_bytes_per_s, Basis.SEEN
         if carried is None:
-            carried, basis = _least_carried(result), Basis.COMPUTED
+            carried, basis = result.mb_per_s * 1e6, Basis.COMPUTED
+            if isinstance(result, LoadResult):
+                # To one server, from there to the other copies, and to each subscription.
+                carried *= copies_of(result) + len(result.subscriptions)
         shares_met.append(
             _share_of_ceiling(
                 Ceiling.LOOPBACK, "", loopback.bytes_per_s_over(connections_of(result.spec)), carried, basis
@@ -197,14 +200,6 @@ def _least_written(result: MeasuredResult, run_ceilings: RunCeilings) -> dict[st
         device: (data.get(device, 0.0) + journals.get(device, 0.0)) * result.mb_per_s * 1e6
         for device in {**data, **journals}
     }
-
-
-def _least_carried(result: MeasuredResult) -> float:
-    """Bytes a second over loopback: to one server, from there to the other copies, and to each subscription."""
-    bytes_per_s = result.mb_per_s * 1e6
-    if not isinstance(result, LoadResult):
-        return bytes_per_s
-    return bytes_per_s * (copies_of(result) + len(result.subscriptions))
 
 
 def _used_with_basis(

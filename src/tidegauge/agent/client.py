@@ -357,20 +357,18 @@ class AgentHost:
         while data := self._link.receive():
             *lines, begun = (begun + data).split(b"\n")
             for line in lines:
-                self._deliver_reply(from_line(line))
+                message = from_line(line)
+                with self._waiting_lock:
+                    answer = self._waiting.pop(int(message["id"]), None)
+                if answer is None:
+                    continue
+                if "error" in message:
+                    answer.set_exception(error_from_json(message["error"]))
+                else:
+                    answer.set_result(message["result"])
         self.lost()
         with self._waiting_lock:
             self._is_gone = True
             waiting, self._waiting = list(self._waiting.values()), {}
-        for answer in waiting:
-            answer.set_exception(self.gone_error())
-
-    def _deliver_reply(self, message: Mapping[str, Any]) -> None:
-        with self._waiting_lock:
-            answer = self._waiting.pop(int(message["id"]), None)
-        if answer is None:
-            return
-        if "error" in message:
-            answer.set_exception(error_from_json(message["error"]))
-        else:
-            answer.set_result(message["result"])
+        for left in waiting:
+            left.set_exception(self.gone_error())

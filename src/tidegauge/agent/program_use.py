@@ -207,7 +207,18 @@ class ProgramWatch:
     def _make_accounts(
         self, ticks_of: Mapping[str, int], sums: Mapping[tuple[str, str], _ProgramSum]
     ) -> ProgramAccounts:
-        programs = [_make_program_use(name, cgroup, program_sum) for (name, cgroup), program_sum in sums.items()]
+        programs = [
+            ProgramUse(
+                name=name,
+                cgroup=cgroup,
+                processes=program_sum.processes,
+                cpu_s=program_sum.cpu_ticks / procfs.TICKS_PER_S,
+                read_bytes=sum(read for read, _ in program_sum.moved) if program_sum.moved else None,
+                written_bytes=sum(written for _, written in program_sum.moved) if program_sum.moved else None,
+                resident_bytes=program_sum.resident_pages * procfs.PAGE_BYTES,
+            )
+            for (name, cgroup), program_sum in sums.items()
+        ]
         readable = [moved for program_sum in sums.values() for moved in program_sum.moved]
         unknown = self._unreadable and not readable
         return ProgramAccounts(
@@ -220,18 +231,6 @@ class ProgramWatch:
             others_resident_bytes=sum(program.resident_bytes for program in programs),
             programs=worst_programs(programs),
         )
-
-
-def _make_program_use(name: str, cgroup: str, program_sum: _ProgramSum) -> ProgramUse:
-    return ProgramUse(
-        name=name,
-        cgroup=cgroup,
-        processes=program_sum.processes,
-        cpu_s=program_sum.cpu_ticks / procfs.TICKS_PER_S,
-        read_bytes=sum(read for read, _ in program_sum.moved) if program_sum.moved else None,
-        written_bytes=sum(written for _, written in program_sum.moved) if program_sum.moved else None,
-        resident_bytes=program_sum.resident_pages * procfs.PAGE_BYTES,
-    )
 
 
 def worst_programs(programs: Iterable[ProgramUse]) -> tuple[ProgramUse, ...]:

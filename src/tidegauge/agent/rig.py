@@ -273,7 +273,13 @@ class AgentDisks:
     def _check_users(self, processes: Sequence[str], descriptors: dict[Path, int]) -> None:
         """Raise `RunFailedError` if a process that goes on uses a disk: what it is promised in the cut may be lost."""
         for place, descriptor in descriptors.items():
-            if others := self._other_users_of_device(processes, os.fstat(descriptor).st_dev):
+            # Who uses a file system and is none of these processes, nor ourselves, nor gone by now.
+            expected_pids = self._pids_of_processes(processes) | {os.getpid()}
+            using = procfs.users_of(os.fstat(descriptor).st_dev)
+            # Servers that are just starting fork all the time: a child that is new since we looked is theirs, too.
+            expected_pids |= self._pids_of_processes(processes)
+            strange = {pid: procfs.read_stat(pid) for pid in using if pid not in expected_pids}
+            if others := {pid: using[pid] for pid, stat in strange.items() if stat is not None and not stat.ended}:
                 obstacle = f"{_names_with_pids(others)} has files open there and would not be stopped"
                 raise RunFailedError(
                     f"The power of {place} can't be cut: {obstacle}.",
@@ -290,15 +296,6 @@ class AgentDisks:
                     "passthrough_ll has written it wrongly, so that what is lost may be its fault.",
                     "Use a disk of its own (`--file-system ext4`), which needs root.",
                 )
-
-    def _other_users_of_device(self, processes: Sequence[str], device: int) -> dict[int, str]:
-        """Who uses a file system and is none of these processes, nor ourselves, nor gone by now."""
-        expected_pids = self._pids_of_processes(processes) | {os.getpid()}
-        using = procfs.users_of(device)
-        # Servers that are just starting fork all the time: a child that is new since we looked is theirs, too.
-        expected_pids |= self._pids_of_processes(processes)
-        strange = {pid: procfs.read_stat(pid) for pid in using if pid not in expected_pids}
-        return {pid: using[pid] for pid, stat in strange.items() if stat is not None and not stat.ended}
 
     def _pids_of_processes(self, processes: Sequence[str]) -> set[int]:
         return {stat.pid for stat in self._trees.members(processes)}

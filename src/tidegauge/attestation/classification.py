@@ -128,17 +128,22 @@ def find_anomalies(
     _place_losses(look, fates)
     broken = np.isin(fates, BROKEN) & history.acknowledged
     passes = list(zip(look.rows, reads, strict=True))
-    copies = [_surplus_copies(rows, read) for rows, read in passes]
+    # How many more than one there are of each message that a read has.
+    copies = [np.unique(rows[read.intact & (rows >= 0)], return_counts=True)[1] - 1 for rows, read in passes]
     return Anomalies(
         fates=fates,
         counts={fate: int(np.count_nonzero(fates == fate)) for fate in Fate},
         duplicated=max(int(np.count_nonzero(c)) for c in copies),
         copies=max(int(c.sum()) for c in copies),
         reordered=max(_count_reordered(rows, read) for rows, read in passes),
-        phantom=max(_count_phantoms(rows, read) for rows, read in passes),
+        phantom=max(int(np.count_nonzero((rows < 0) & ((read.flags & Flag.CORRUPT) == 0))) for rows, read in passes),
         corrupt=max(int(np.count_nonzero(read.flags & Flag.CORRUPT)) for read in reads),
         positions=tuple(change for before, after in positions for change in moved_back(before, after)),
-        unreadable=_unreadable_partitions(reads),
+        unreadable=tuple(
+            f"{read.name}: partition {p.partition} of topic {p.topic} after {p.messages:,} messages: {p.why}"
+            for read in reads
+            for p in read.incomplete
+        ),
         broken=int(np.count_nonzero(broken)),
         witness=_plainest_witness(look, fates, broken) if broken.any() else None,
     )
@@ -284,13 +289,6 @@ def _place_losses(look: _ReadsAgainstHistory, fates: NDArray[np.int8]) -> None:
     fates[lost & (sequence > first) & (sequence < last)] = Fate.LOST_MIDDLE
 
 
-def _surplus_copies(rows: Longs, read: Read) -> Longs:
-    """How many more than one there are of each message found."""
-    _, counts = np.unique(rows[read.intact & (rows >= 0)], return_counts=True)
-    copies: Longs = counts.astype(np.int64) - 1
-    return copies
-
-
 def _count_reordered(rows: Longs, read: Read) -> int:
     """Messages that come after a later one of their producer in their partition; of copies the first counts."""
     places = np.flatnonzero(read.intact & (rows >= 0))
@@ -305,19 +303,6 @@ def _count_reordered(rows: Longs, read: Read) -> int:
     # Lanes one above the other, so that one running maximum serves them all.
     raised = sequence + lanes * _SEQUENCES
     return int(np.count_nonzero(raised < np.maximum.accumulate(raised)))
-
-
-def _count_phantoms(rows: Longs, read: Read) -> int:
-    unknown = (rows < 0) & ((read.flags & Flag.CORRUPT) == 0)
-    return int(np.count_nonzero(unknown))
-
-
-def _unreadable_partitions(reads: Sequence[Read]) -> tuple[str, ...]:
-    return tuple(
-        f"{read.name}: partition {p.partition} of topic {p.topic} after {p.messages:,} messages: {p.why}"
-        for read in reads
-        for p in read.incomplete
-    )
 
 
 def _plainest_witness(look: _ReadsAgainstHistory, fates: NDArray[np.int8], broken: Booleans) -> Witness:

@@ -145,20 +145,17 @@ def read_history(directory: Path, trial_id: int) -> History:
         raise RunFailedError(
             f"There is no history in {directory}.", "The worker writes one only if the trial asks for it."
         )
-    parts = [_history_of_producer(file, trial_id) for file in files]
+    parts = []
+    for file in files:
+        header, records, rest = read_records(file, "history", HISTORY_MAGIC, HISTORY_RECORD)
+        if int(header["trial"]) != trial_id:
+            raise RunFailedError(f"{file} is the history of trial {int(header['trial']):x}, not of {trial_id:x}.")
+        doubts = [f"{file.name}: the last {rest} bytes are part of a record only, and left out"] if rest else []
+        parts.append(_join_outcomes(int(header["producer"]), records, file.name, doubts))
     order = np.argsort(np.concatenate([part.producer for part in parts]), kind="stable")
 
     columns = {name: np.concatenate([getattr(part, name) for part in parts])[order] for name in HISTORY_COLUMNS}
     return History(**columns, doubts=tuple(doubt for part in parts for doubt in part.doubts))
-
-
-def _history_of_producer(file: Path, trial_id: int) -> History:
-    """The history of one producer, ordered by sequence."""
-    header, records, rest = read_records(file, "history", HISTORY_MAGIC, HISTORY_RECORD)
-    if int(header["trial"]) != trial_id:
-        raise RunFailedError(f"{file} is the history of trial {int(header['trial']):x}, not of {trial_id:x}.")
-    doubts = [f"{file.name}: the last {rest} bytes are part of a record only, and left out"] if rest else []
-    return _join_outcomes(int(header["producer"]), records, file.name, doubts)
 
 
 def _join_outcomes(producer: int, records: NDArray[np.void], name: str, doubts: list[str]) -> History:

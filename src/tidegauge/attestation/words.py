@@ -49,7 +49,13 @@ def _sentences_beside(choice: LevelChoice, result: Judged) -> Iterable[str]:
             yield f"level {choice.level} promises that nothing is lost here: {result.promise.why}."
         else:
             yield f"level {choice.level} does not promise more: {result.promise.why}."
-        yield from _sentence_on_files(result)
+        if searched := [cycle for cycle in result.cycles if cycle.in_files is not None]:
+            hits, lost = sum(cycle.in_files or 0 for cycle in searched), sum(cycle.lost for cycle in searched)
+            files = "; ".join([place for cycle in searched for place in cycle.files][:_SHOWN_MAX])
+            if hits:
+                yield f"of {lost:,} lost messages {hits:,} are in the servers' data files, but not served: {files}."
+            else:
+                yield f"none of the {lost:,} lost messages is in the servers' data files, which were searched for them."
     if result.judgement.verdict is not AttestVerdict.INCONCLUSIVE and result.judgement.reasons:
         yield _first_few("cuts that did not count", result.judgement.reasons)
     others = [(name, result.figure(key)) for name, key in _OTHERS if result.figure(key)]
@@ -87,18 +93,6 @@ _OTHERS = (
     ("committed positions moved back", "positions_moved_back"),
     ("of unknown outcome that survived (fine)", "unknown_kept"),
 )
-
-
-def _sentence_on_files(result: Judged) -> Iterable[str]:
-    searched = [cycle for cycle in result.cycles if cycle.in_files is not None]
-    if not searched:
-        return
-    hits, lost = sum(cycle.in_files or 0 for cycle in searched), sum(cycle.lost for cycle in searched)
-    files = [place for cycle in searched for place in cycle.files][:_SHOWN_MAX]
-    if hits:
-        yield f"of {lost:,} lost messages {hits:,} are in the servers' data files, but not served: {'; '.join(files)}."
-    else:
-        yield f"none of the {lost:,} lost messages is in the servers' data files, which were searched for them."
 
 
 def attest_cells(choice: LevelChoice, result: Judged) -> dict[str, str | int | float | None]:

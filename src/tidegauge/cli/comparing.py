@@ -72,7 +72,9 @@ def compare_runs(
     except ValueError as error:
         raise UserError(f"--same-within '{same_within}': {error}.") from error
     if asked.against is not None:
-        later = _later_run(names, runs_directory, out)
+        if len(names) > 1:
+            raise UserError("--against compares one run.", "Name one, or none for the newest.")
+        later = store.find_run(runs_directory, names[0] if names else NEWEST[0], out.alert)
         baseline = store.find_baseline(runs_directory, asked.against, later, out.alert)
         if baseline is None:
             return _show_no_baseline(asked, later, files, out, noise)
@@ -100,12 +102,6 @@ def compare_runs(
     out.show(across.report(facts), across.content(comparison, judgement))
     _say_written(files, out)
     return EXIT_GOOD if judgement is None else _code_of(judgement, asked.strict)
-
-
-def _later_run(names: Sequence[str], runs_directory: Path, out: Output) -> Path:
-    if len(names) > 1:
-        raise UserError("--against compares one run.", "Name one, or none for the newest.")
-    return store.find_run(runs_directory, names[0] if names else NEWEST[0], out.alert)
 
 
 def _show_no_baseline(asked: Regression, later: Path, files: WantedFiles, out: Output, noise: float) -> int:

@@ -82,7 +82,12 @@ def run_omb(request: OmbRequest, out: Output) -> int:
         raise UserError(f"--time-scale {request.time_scale:g}: must be from {TIME_SCALE_MIN:g} to 1.")
     if not request.drivers:
         raise UserError("A driver file is needed.", "Give one or several: --driver driver-kafka/kafka-latency.yaml")
-    _check_output(request.output_directory)
+    directory = request.output_directory
+    if directory is not None and not (directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)):
+        raise UserError(
+            f"--output-directory {directory}: there is no such directory, or it can't be written.",
+            "Create it first, or leave the option out: results are in the runs' directories too.",
+        )
     request.files.check()
     check_directory("--runs-dir", request.runs_directory)
     chosen = _chosen_options(request)
@@ -109,16 +114,6 @@ def run_omb(request: OmbRequest, out: Output) -> int:
     if out.as_json:
         out.show("", Omb(schema="tidegauge.omb/1", runs=contents))
     return next((code for code in _WORST_FIRST if code in codes), EXIT_GOOD)
-
-
-def _check_output(directory: Path | None) -> None:
-    if directory is None:
-        return
-    if not directory.is_dir() or not os.access(directory, os.W_OK | os.X_OK):
-        raise UserError(
-            f"--output-directory {directory}: there is no such directory, or it can't be written.",
-            "Create it first, or leave the option out: results are in the runs' directories too.",
-        )
 
 
 def _chosen_options(request: OmbRequest) -> Chosen:

@@ -9,7 +9,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,21 +103,18 @@ class Output:
             lines.append(f"  Log: {error.log_path}")
         with contextlib.suppress(OSError, ValueError):
             if self.errors.is_terminal:
-                self._print_wrapped(lines)
+                from tidegauge.report.layout import Paragraph
+
+                # On a terminal lines end at blanks and hang below their beginnings.
+                for line in "\n".join(lines).split("\n"):
+                    text = line.lstrip()
+                    indent = line[: len(line) - len(text)]
+                    self.errors.print(Paragraph(text, "", indent, f"{indent}  "), crop=False)
             else:
                 # In a log a message is one line, which can be searched for.
                 self.errors.print("\n".join(lines), soft_wrap=True)
         if self.as_json and with_json:
             self.show("", error_content(error))
-
-    def _print_wrapped(self, texts: Sequence[str]) -> None:
-        """Print texts on a terminal, whose lines end at blanks and hang below their beginnings."""
-        from tidegauge.report.layout import Paragraph
-
-        for line in "\n".join(texts).split("\n"):
-            text = line.lstrip()
-            indent = line[: len(line) - len(text)]
-            self.errors.print(Paragraph(text, "", indent, f"{indent}  "), crop=False)
 
     def close(self) -> None:
         """Write what is buffered. On a closed terminal Python would end with a code of its own (120) instead."""

@@ -29,7 +29,6 @@ from tidegauge.report.layout import shown_path
 if TYPE_CHECKING:
     from tidegauge.live.server import LiveServer
     from tidegauge.model.events import Observer
-    from tidegauge.published.examine import Choice
     from tidegauge.report.whole_report import WholeReportFacts
 
 
@@ -247,12 +246,22 @@ def examine_runs(names: Sequence[str], runs_directory: Path, files: WantedFiles,
 
 def examined_report(runs: Sequence[store.StoredRun], out: Output) -> WholeReportFacts:
     """What runs of one report's campaigns say of it. Raises `UserError` if they must not be put together."""
-    from tidegauge.campaign.read.published import measured_of
+    from tidegauge.campaign.read.published import choice_of, measured_of
     from tidegauge.comparison.across import examined_together
     from tidegauge.published.examine import examine, report_named
     from tidegauge.report.whole_report import whole_report
 
-    choices = [_choice_of_run(run) for run in runs]
+    choices = []
+    for run in runs:
+        choice = choice_of(run)
+        if choice is None:
+            raise UserError(
+                f"{run.path.name}: its campaign, {run.name}, examines no claims of a published report.",
+                "Name runs of campaigns that have `published`: see docs/published.md.",
+            )
+        if not run.results:
+            raise UserError(f"{run.path.name} has no trial with a readable result.")
+        choices.append(choice)
     report, measured = report_named(choices[0].report), list(map(measured_of, runs))
     alone = len(runs) == 1
     outcome = examine(report, choices[0], measured[0]) if alone else examined_together(choices, runs, measured)
@@ -301,20 +310,6 @@ def _newest_runs_of_report(report: str, runs_directory: Path, out: Output) -> li
             f"Left out, since the newest run is at the {scale} scale and these are not: {', '.join(sorted(others))}"
         )
     return list({run.name: run for run in at_scale}.values())
-
-
-def _choice_of_run(run: store.StoredRun) -> Choice:
-    from tidegauge.campaign.read.published import choice_of
-
-    choice = choice_of(run)
-    if choice is None:
-        raise UserError(
-            f"{run.path.name}: its campaign, {run.name}, examines no claims of a published report.",
-            "Name runs of campaigns that have `published`: see docs/published.md.",
-        )
-    if not run.results:
-        raise UserError(f"{run.path.name} has no trial with a readable result.")
-    return choice
 
 
 def _write_report(run: store.StoredRun, path: Path) -> Path:

@@ -14,7 +14,7 @@ from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.run.recorded import START_ANEW, Recorded, TrialWithCycles, TrialWithMeasuring, TrialWithResult
 from tidegauge.cli.options import RunOptions
 from tidegauge.cli.output import EXIT_GOOD, Output
-from tidegauge.cli.planning import Ready, prepare_campaign
+from tidegauge.cli.planning import prepare_campaign
 from tidegauge.cli.reports import live_page, prometheus_observers
 from tidegauge.cli.running import disks_of, run_prepared, show_end, show_screen, text_of, with_verdicts, write_wanted
 from tidegauge.errors import UserError
@@ -58,7 +58,14 @@ def _resume_stored_run(path: Path, campaign_path: Path | None, options: RunOptio
         write_wanted(options.files, stored, out)
         return show_screen(stored, out)
     if options.dry_run:
-        _with_steps_left(ready, recorded).show(out, options.runs_directory)
+        # The steps that are still to do, as far as a plan can say.
+        steps = [step for step in ready.plan.steps if not all(spec.trial_id in recorded.trials for spec in step.trials)]
+        note = Note(
+            f"This run resumes: {_kept(recorded)} A step that was begun is continued. If a rate is measured again, "
+            "trials at a share of that rate are measured again too."
+        )
+        plan = replace(ready.plan, steps=tuple(steps))
+        replace(ready, plan=plan, left_out=(note, *ready.left_out)).show(out, options.runs_directory)
         return EXIT_GOOD
     if ready.terms.refused:
         raise UnequalError(ready.terms.unequal)
@@ -146,14 +153,3 @@ def recorded_of(stored: store.StoredRun) -> Recorded:
 def _kept(recorded: Recorded) -> str:
     count = len(recorded.trials)
     return f"its {plural(count, 'finished trial')} {'is' if count == 1 else 'are'} kept."
-
-
-def _with_steps_left(ready: Ready, recorded: Recorded) -> Ready:
-    """The campaign with the steps that are still to do, as far as a plan can say."""
-    done = recorded.trials
-    steps = [step for step in ready.plan.steps if not all(spec.trial_id in done for spec in step.trials)]
-    note = Note(
-        f"This run resumes: {_kept(recorded)} A step that was begun is continued. If a rate is measured again, trials "
-        "at a share of that rate are measured again too."
-    )
-    return replace(ready, plan=replace(ready.plan, steps=tuple(steps)), left_out=(note, *ready.left_out))

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegauge.comparison.compared_trials import (
-    ComparedTrials,
     Matched,
     match_compared_trials,
     only_in,
@@ -186,20 +185,16 @@ def _pair_of_systems(
     ratios = ratios_of(matched.base.experiment, figures, *sides, doubtful=doubtful, paired=False, **vars(margin))
     compared_sides = (letters[1], names[1], letters[0], names[0], other, base)
     remarks = tuple(_remarks_on_pair(matched, base, other, letters))
-    where, unequal = _place_of_compared(matched.base), _unequal_levels(base, other, shown)
+    result = matched.base.results[0]
+    rate, point = result.offered_msgs_per_s, point_words(result.spec.point)
+    unscheduled = "closed loop" if matched.base.loads else "reading alone"
+    parts = [unscheduled if rate is None else f"{count(rate)} msg/s", point]
+    where, unequal = ", ".join(part for part in parts if part), _unequal_levels(base, other, shown)
     return ComparedPair(matched.base.experiment, where, *compared_sides, tuple(ratios), remarks, unequal)
 
 
 def _system_in_run(system: str, letter: str) -> str:
     return f"{system} ({letter})"
-
-
-def _place_of_compared(compared: ComparedTrials) -> str:
-    result = compared.results[0]
-    rate, point = result.offered_msgs_per_s, point_words(result.spec.point)
-    unscheduled = "closed loop" if compared.loads else "reading alone"
-    parts = [unscheduled if rate is None else f"{count(rate)} msg/s", point]
-    return ", ".join(part for part in parts if part)
 
 
 def _remarks_on_pair(

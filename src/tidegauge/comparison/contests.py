@@ -191,7 +191,8 @@ def _contests_of_findings(axis: _Axis) -> Iterator[Contest]:
         decided = {label: [finding for finding in side if finding.decided] for label, side in sides.items()}
         each_decided = [finding for side in decided.values() for finding in side]
         figures = [figure for figure in figures_found(Shown.WITHIN) if any(map(figure.value_in, each_decided))]
-        beside = tuple(_undecided_words(sides))
+        undecided = [label for label in sides if not decided[label]]
+        beside = (f"not decided for {join_with_and(undecided)}",) if undecided else ()
         for figure in figures:
             doubtful = {label: rest_on_doubt(side, run.results) for label, side in decided.items()}
             alternatives = [
@@ -364,9 +365,3 @@ def _why_all_invalid(results: Sequence[MeasuredResult]) -> str:
 def _level_words(level: int) -> str:
     name = next((defined.name for defined in LEVELS if defined.number == level), "")
     return f"at level {level} ({name})" if name else "at an unknown level"
-
-
-def _undecided_words(sides: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
-    undecided = [label for label, side in sides.items() if not any(finding.decided for finding in side)]
-    if undecided:
-        yield f"not decided for {join_with_and(undecided)}"

@@ -63,9 +63,10 @@ def with_jvm_options(flags: Sequence[str], options: Mapping[str, str]) -> tuple[
     other_collector = any(options.get(name) == "true" for name in COLLECTORS if name != "UseG1GC")
     dropped = {*options, *(_OF_G1_ALONE if other_collector else ())}
     others = [flag for flag in flags if not ((match := _FLAG.match(flag)) and match[1] in dropped)]
-    return (*others, *(_flag_of_option(name, value) for name, value in options.items()))
-
-
-def _flag_of_option(name: str, value: str) -> str:
-    """ "-XX:+UseZGC", "-XX:MaxGCPauseMillis=50"."""
-    return f"-XX:{'+' if value == 'true' else '-'}{name}" if name in _SWITCHES else f"-XX:{name}={value}"
+    return (
+        *others,
+        *(
+            f"-XX:{'+' if value == 'true' else '-'}{name}" if name in _SWITCHES else f"-XX:{name}={value}"
+            for name, value in options.items()
+        ),
+    )

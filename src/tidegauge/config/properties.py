@@ -69,12 +69,10 @@ def _whole_lines(text: str) -> Iterator[tuple[int, str]]:
 
 def _unescape(text: str) -> str:
     """What a text with escapes means. Two of them may be the halves of one character."""
-    units = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)) if escape[1] else _char(escape[2] or ""), text)
+    units = _ESCAPE.sub(
+        lambda escape: chr(int(escape[1], 16)) if escape[1] else _CONTROLS.get(escape[2], escape[2]), text
+    )
     return units.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _char(letter: str) -> str:
-    return _CONTROLS.get(letter, letter)
 
 
 def jaas_options(text: str) -> dict[str, str]:

@@ -254,7 +254,11 @@ def parse_rate_or_schedule(value: object) -> Rate | ScheduleRule:
         return value
     if not isinstance(value, Mapping):
         return parse_rate(value)
-    for mark, form in (("steps", _parse_steps), ("to", _parse_ramp_schedule), ("burst", _parse_burst)):
+    for mark, form in (
+        ("steps", _parse_steps),
+        ("to", lambda ramp: ScheduleRule((_parse_ramp(ramp),))),
+        ("burst", _parse_burst),
+    ):
         if mark in value:
             return form(value)
     raise ValueError(f"must be {SCHEDULE_HELP}")
@@ -288,10 +292,6 @@ def _parse_span_of_step(value: object, number: int) -> RateSpan:
 def _parse_ramp(value: Mapping[Any, Any]) -> RateSpan:
     _check_keys(value, "ramp")
     return RateSpan(parse_rate(value["from"]), parse_rate(value["to"]), _parse_seconds(value, "over"), RAMP_RECORDS)
-
-
-def _parse_ramp_schedule(value: Mapping[Any, Any]) -> ScheduleRule:
-    return ScheduleRule((_parse_ramp(value),))
 
 
 def _parse_burst(value: Mapping[Any, Any]) -> ScheduleRule:

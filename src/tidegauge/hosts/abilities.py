@@ -253,15 +253,47 @@ def advise(host: HostFacts, clock: ClockQuality, handles: Handles, swappiness: s
         handles: that a process may have.
         swappiness: as the kernel has it, "60"; "" = unknown.
     """
+    swap_gib = rounded(host.swap_bytes / (1 << 30))
     advice = [
-        _advise_on_governor(host),
-        _advise_on_swap(host, swappiness),
-        _advise_on_huge_pages(host),
+        _make_advice(
+            "CPU governor",
+            host.cpu_governor or "not shown (the hypervisor decides)",
+            host.cpu_governor in ("performance", ""),
+            "a CPU that is clocked down when idle answers late, and most so at low rates: "
+            "latency looks worse than it is",
+            "cpupower frequency-set -g performance",
+        ),
+        _make_advice(
+            "swap",
+            f"{swap_gib} GiB, swappiness {swappiness or 'unknown'}" if host.swap_bytes else "none",
+            not host.swap_bytes or swappiness in ("0", "1"),
+            "a swapped page of a broker or client costs milliseconds, at a moment that nobody chose",
+            "swapoff -a, or sysctl vm.swappiness=1",
+        ),
+        _make_advice(
+            "transparent huge pages",
+            host.transparent_huge_pages or "not there",
+            host.transparent_huge_pages in ("madvise", "never", ""),
+            "the kernel stops a process to make huge pages for it; Java asks for them itself where it wants them",
+            "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+        ),
         _advise_on_clock_source(clock),
         _advise_on_clock_error(clock),
         _advise_on_cgroup_limits(host.cgroup_limits),
-        _advise_on_open_files(handles.files),
-        _advise_on_memory_maps(handles.maps),
+        _make_advice(
+            "open files",
+            "no limit" if handles.files == UNBOUNDED else f"{handles.files:,} a process (hard limit)",
+            handles.files >= FILES_WANTED,
+            "servers keep a file open for every segment of every partition; at the limit they fail",
+            f"ulimit -Hn {FILES_WANTED}, or LimitNOFILE= of systemd",
+        ),
+        _make_advice(
+            "memory maps",
+            "no limit" if handles.maps == UNBOUNDED else f"{handles.maps:,} a process",
+            handles.maps >= MAPS_WANTED,
+            "servers that map their logs need two maps for each segment; at the limit they fail",
+            f"sysctl vm.max_map_count={MAPS_WANTED}",
+        ),
         _advise_on_cpus(host),
     ]
     for facts in {facts.get("mount_point", path): facts for path, facts in host.disks.items()}.values():
@@ -272,29 +304,6 @@ def advise(host: HostFacts, clock: ClockQuality, handles: Handles, swappiness: s
 def _make_advice(subject: str, state: str, good: bool, why: str, change: str) -> Advice:
     """An advice, with `change` only where it is not good."""
     return Advice(subject, state, good, why, "" if good else change)
-
-
-def _advise_on_governor(host: HostFacts) -> Advice:
-    why = "a CPU that is clocked down when idle answers late, and most so at low rates: latency looks worse than it is"
-    state = host.cpu_governor or "not shown (the hypervisor decides)"
-    good = host.cpu_governor in ("performance", "")
-    return _make_advice("CPU governor", state, good, why, "cpupower frequency-set -g performance")
-
-
-def _advise_on_swap(host: HostFacts, swappiness: str) -> Advice:
-    why = "a swapped page of a broker or client costs milliseconds, at a moment that nobody chose"
-    if not host.swap_bytes:
-        return Advice("swap", "none", True, why)
-    state = f"{rounded(host.swap_bytes / (1 << 30))} GiB, swappiness {swappiness or 'unknown'}"
-    return _make_advice("swap", state, swappiness in ("0", "1"), why, "swapoff -a, or sysctl vm.swappiness=1")
-
-
-def _advise_on_huge_pages(host: HostFacts) -> Advice:
-    setting = host.transparent_huge_pages
-    why = "the kernel stops a process to make huge pages for it; Java asks for them itself where it wants them"
-    good = setting in ("madvise", "never", "")
-    change = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
-    return _make_advice("transparent huge pages", setting or "not there", good, why, change)
 
 
 def _advise_on_clock_source(clock: ClockQuality) -> Advice:
@@ -330,19 +339,6 @@ def _advise_on_cgroup_limits(limits: Mapping[str, str]) -> Advice:
     return _make_advice("cgroup limits", state, good, why, change)
 
 
-def _advise_on_open_files(files: int) -> Advice:
-    why = "servers keep a file open for every segment of every partition; at the limit they fail"
-    state = "no limit" if files == UNBOUNDED else f"{files:,} a process (hard limit)"
-    change = f"ulimit -Hn {FILES_WANTED}, or LimitNOFILE= of systemd"
-    return _make_advice("open files", state, files >= FILES_WANTED, why, change)
-
-
-def _advise_on_memory_maps(maps: int) -> Advice:
-    why = "servers that map their logs need two maps for each segment; at the limit they fail"
-    state = "no limit" if maps == UNBOUNDED else f"{maps:,} a process"
-    return _make_advice("memory maps", state, maps >= MAPS_WANTED, why, f"sysctl vm.max_map_count={MAPS_WANTED}")
-
-
 def _advise_on_cpus(host: HostFacts) -> Advice:
     why = "servers and load run on the same CPUs here: with few of them they wait for each other"
     good = host.cpus >= 4
@@ -355,7 +351,13 @@ def _advise_on_disk(facts: Mapping[str, str]) -> Iterator[Advice]:
     if not facts:
         return
     at = facts.get("mount_point", "?")
-    yield _advise_on_file_system(at, facts)
+    kind = facts.get("file_system", "unknown")
+    state = f"{kind} on {facts.get('devices') or facts.get('source', 'unknown')}"
+    usual = "fsync means different work on each; vendors test on xfs and ext4"
+    # "fuse.sshfs" is one of "fuse".
+    family = kind.partition(".")[0]
+    why, change = next(((why, change) for kinds, why, change in _POOR_FILE_SYSTEMS if family in kinds), (usual, ""))
+    yield Advice(f"file system of {at}", state, not change, why, change)
     yield _advise_on_mount_options(at, facts)
     cache = facts.get("write_cache")
     if cache:
@@ -387,16 +389,6 @@ def _has_turning_disk(facts: Mapping[str, str]) -> bool:
         rotational.rpartition(": ")[2].strip() == "1" for rotational in facts.get("rotational", "").split(";")
     )
     return turning and not virtual
-
-
-def _advise_on_file_system(at: str, facts: Mapping[str, str]) -> Advice:
-    kind = facts.get("file_system", "unknown")
-    state = f"{kind} on {facts.get('devices') or facts.get('source', 'unknown')}"
-    usual = "fsync means different work on each; vendors test on xfs and ext4"
-    # "fuse.sshfs" is one of "fuse".
-    family = kind.partition(".")[0]
-    why, change = next(((why, change) for kinds, why, change in _POOR_FILE_SYSTEMS if family in kinds), (usual, ""))
-    return Advice(f"file system of {at}", state, not change, why, change)
 
 
 def _advise_on_mount_options(at: str, facts: Mapping[str, str]) -> Advice:

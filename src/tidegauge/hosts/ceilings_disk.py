@@ -184,24 +184,17 @@ def _open_append_files(directory: Path, count: int) -> Iterator[list[int]]:
             path.unlink(missing_ok=True)
 
 
-def _make_buffers() -> list[memoryview]:
-    """A block for each request in flight, in memory like any program's: a shared map would lie on scattered pages.
-
-    It goes with the last view of it, which a thread may hold that a disk never answers.
-    """
-    # Random bytes, since some disks compress. Memory maps begin at a page, as direct I/O asks for.
-    whole = memoryview(mmap.mmap(-1, DEPTH * BLOCK_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
-    whole[:] = os.urandom(DEPTH * BLOCK_BYTES)
-    return [whole[place * BLOCK_BYTES : (place + 1) * BLOCK_BYTES] for place in range(DEPTH)]
-
-
 def _transfer_blocks(
     transfer: Callable[[int, list[memoryview], int], int], descriptor: int, blocks: int, seconds: float
 ) -> Stream:
     """Transfer block after block, beginning again after the last."""
     numbers = itertools.count()
     ends_ns: list[list[int]] = [[] for _ in range(DEPTH)]
-    buffers = _make_buffers()
+    # A block for each request in flight, in memory like any program's: a shared map would lie on scattered pages.
+    # Random bytes, since some disks compress. Memory maps begin at a page, as direct I/O asks for.
+    whole = memoryview(mmap.mmap(-1, DEPTH * BLOCK_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+    whole[:] = os.urandom(DEPTH * BLOCK_BYTES)
+    buffers = [whole[place * BLOCK_BYTES : (place + 1) * BLOCK_BYTES] for place in range(DEPTH)]
     begun_ns = time.perf_counter_ns()
 
     def work(place: int, end_ns: int) -> None:

@@ -48,7 +48,9 @@ class ClockQuality:
 
 def clock_quality(root: Path = Path("/")) -> ClockQuality:
     """Read and measure. Takes some 10 ms. Never raises."""
-    synchronised, error_ms = _kernel_says()
+    state, timex = _read_adjtimex()
+    synchronised = None if state < 0 else state != _TIME_ERROR and not timex.status & _STA_UNSYNC
+    error_ms = None if state < 0 else timex.maxerror / 1e3
     # Smallest step and median cost of a reading, ns.
     clock = time.perf_counter_ns
     readings = [clock() for _ in range(_READS)]
@@ -116,14 +118,6 @@ def namespace_shift_ns(root: Path = Path("/")) -> int:
     offsets = read_stripped_text(root / "proc/self/timens_offsets")
     match = re.search(r"^(?:monotonic|1)\s+(-?\d+)\s+(-?\d+)$", offsets, re.MULTILINE)
     return int(match[1]) * 1_000_000_000 + int(match[2]) if match else 0
-
-
-def _kernel_says() -> tuple[bool | None, float | None]:
-    """Whether the wall clock is kept in step, and its greatest error in ms."""
-    state, timex = _read_adjtimex()
-    if state < 0:
-        return None, None
-    return state != _TIME_ERROR and not timex.status & _STA_UNSYNC, timex.maxerror / 1e3
 
 
 def _read_adjtimex() -> tuple[int, _Timex]:

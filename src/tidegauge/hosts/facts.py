@@ -59,10 +59,6 @@ _RESERVED = 1000
 def load_bounds(root: Path = Path("/")) -> LoadBounds:
     """Load bounds of this machine, within its cgroups' limits. What the kernel does not say is taken to be no bound."""
     handles = handles_available(root / "proc/sys/vm/max_map_count")
-    return LoadBounds(handles.files, handles.maps, _threads_left(root), _ports_left(root))
-
-
-def _threads_left(root: Path) -> int:
     of_kernel = min(read_bound(root / f"proc/sys/kernel/{name}") for name in ("pid_max", "threads-max"))
     running = re.search(r"/(\d+) ", read_stripped_text(root / "proc/loadavg"))
     bounds = [of_kernel - (int(running[1]) if running else 0) - _RESERVED]
@@ -72,7 +68,7 @@ def _threads_left(root: Path) -> int:
     bounds += [
         limit - limit // 10 for limit in (of_cgroup, of_user) if limit not in (UNBOUNDED, resource.RLIM_INFINITY)
     ]
-    return max(0, min(bounds))
+    return LoadBounds(handles.files, handles.maps, max(0, min(bounds)), _ports_left(root))
 
 
 def _ports_left(root: Path) -> int:

@@ -233,7 +233,11 @@ def users_of(device: int) -> dict[int, str]:
 
     Of processes that this one may not look at, nothing is known.
     """
-    return {pid: _command_of(pid) for pid in pids() if _uses_device(pid, device)}
+    return {
+        pid: short_file(f"/proc/{pid}/comm").decode("utf-8", "replace").strip() or "?"
+        for pid in pids()
+        if _uses_device(pid, device)
+    }
 
 
 def pids() -> list[int]:
@@ -262,7 +266,3 @@ def _has_mapped_file(pid: int, device: int) -> bool:
     """Whether a file of the device is mapped (proc_pid_maps(5)): its descriptor may be closed."""
     device_field = f" {os.major(device):02x}:{os.minor(device):02x} "
     return device_field in read_stripped_text(Path(f"/proc/{pid}/maps"))
-
-
-def _command_of(pid: int) -> str:
-    return short_file(f"/proc/{pid}/comm").decode("utf-8", "replace").strip() or "?"

@@ -172,7 +172,8 @@ def check_owner(path: Path) -> None:
         status = path.stat()
     except OSError:
         return
-    if status.st_uid == 0 and not _may_others_write(status):
+    others_write = status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and status.st_gid != 0)
+    if status.st_uid == 0 and not others_write:
         return
     objection = f"belongs to {owner_of(status)}" if status.st_uid else "can be written by others"
     raise UserError(
@@ -187,11 +188,6 @@ def owner_of(status: os.stat_result) -> str:
         return f"the user {pwd.getpwuid(status.st_uid).pw_name} ({status.st_uid})"
     except KeyError:
         return f"the user {status.st_uid}"
-
-
-def _may_others_write(status: os.stat_result) -> bool:
-    """Whether more than its owner and root may write there."""
-    return bool(status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and status.st_gid != 0))
 
 
 def make_own_directory(path: Path, mode: int = 0o777) -> None:

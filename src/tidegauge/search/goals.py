@@ -24,7 +24,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import chain
 
 from tidegauge.model.trial import Latency, LoadResult, Validity
 from tidegauge.numbers import count, plural, rounded
@@ -92,9 +91,7 @@ def _broken_clause(kind: str, clause: str, clear: bool) -> GoalVerdict:
 
 def judge_goal(goal: Goal, result: LoadResult) -> GoalVerdict:
     """Apply all clauses to an open-loop trial."""
-    verdict = next(
-        chain(_broken_by_loss(result), _broken_by_rate(result), _broken_by_backlog(result)), None
-    ) or _verdict_on_limits(goal, result)
+    verdict = next(_broken_clauses(result), None) or _verdict_on_limits(goal, result)
     own_lag_ms = result.own_lag.p99_ms
     # Whether the generator offered the load as intended.
     offered = own_lag_ms is not None and own_lag_ms <= OWN_LAG_MS_MAX
@@ -103,7 +100,8 @@ def judge_goal(goal: Goal, result: LoadResult) -> GoalVerdict:
     return verdict
 
 
-def _broken_by_loss(result: LoadResult) -> Iterator[GoalVerdict]:
+def _broken_clauses(result: LoadResult) -> Iterator[GoalVerdict]:
+    """What is broken whatever the goal: clauses on loss, then on the rate, then on the backlog."""
     for sub in result.subscriptions:
         if sub.lost:
             yield _broken_clause("loss", f"{plural(sub.lost, 'acknowledged message')} got lost on {sub.name}", True)
@@ -111,18 +109,11 @@ def _broken_by_loss(result: LoadResult) -> Iterator[GoalVerdict]:
             yield _broken_clause("damage", f"{plural(sub.corrupt, 'message')} arrived damaged on {sub.name}", True)
     if result.failed >= NO_OUTCOME_SHARE * max(1, result.sent):
         yield _broken_clause("failed sends", f"{result.failed:,} of {result.sent:,} messages failed to be sent", False)
-
-
-def _broken_by_rate(result: LoadResult) -> Iterator[GoalVerdict]:
     offered = result.offered_msgs_per_s or 0.0
     tolerance = max(RATE_SHORTFALL, 3 / math.sqrt(max(1.0, offered * result.measured_s)))
     if result.msgs_per_s < (1 - tolerance) * offered:
         percent = math.floor(1000 * result.msgs_per_s / offered) / 10
         yield _broken_clause("rate", f"achieved {percent:g} % of the offered rate", percent / 100 < 1 - CLEAR_SHARE)
-
-
-def _broken_by_backlog(result: LoadResult) -> Iterator[GoalVerdict]:
-    offered = result.offered_msgs_per_s or 0.0
     for sub in result.subscriptions:
         slope = sub.backlog_growth
         if slope is not None and slope.low_per_s > 0 and slope.per_s > BACKLOG_GROWTH_SHARE * offered:

@@ -137,7 +137,11 @@ class SmallestSearch:
             outcomes = [verdict.outcome for verdict in verdicts]
             verdict = verdicts[-1]
             clause = f": {verdict.clause}" if verdict.clause else ""
-            self.callbacks.announce(f"{number:,}: {verdict.outcome.value}{clause}.", self._trials_left(), 1)
+            # About how many the search needs yet.
+            failed = [number for number, verdict in self.tried.items() if verdict.outcome is not PassFail.PASS]
+            below = max(failed, default=self.numbers.low - 1)
+            above = min((number for number in self.tried if number > below), default=self.numbers.high)
+            self.callbacks.announce(f"{number:,}: {verdict.outcome.value}{clause}.", (above - below).bit_length(), 1)
             if verdict.outcome in (PassFail.PASS, PassFail.CLEAR_FAIL):
                 return result, verdict
             if outcomes.count(PassFail.FAIL) > FAIL_REPEATS_MAX:
@@ -146,10 +150,3 @@ class SmallestSearch:
                 if make_trial == self.callbacks.run_confirmation:
                     return result, verdict
                 raise _UndecidedError(f"the trials of {number:,} decided nothing: {verdict.clause}")
-
-    def _trials_left(self) -> int:
-        """About how many the search needs yet."""
-        failed = [number for number, verdict in self.tried.items() if verdict.outcome is not PassFail.PASS]
-        below = max(failed, default=self.numbers.low - 1)
-        above = min((number for number in self.tried if number > below), default=self.numbers.high)
-        return (above - below).bit_length()

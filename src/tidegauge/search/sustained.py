@@ -281,8 +281,15 @@ class SustainedSearch:
         return bracket_words(*self._goal_bounds(number))
 
     def _announce_search(self, text: str) -> None:
-        trials = min(self._trials_allowed, _trials_left(self._controller.bounds(), self._space.width))
-        self._callbacks.announce(f"{text}.", trials, len(self._goals))
+        # About how many trials the search needs yet: halvings of each bracket, with the fails that are tried again.
+        trials = 0.0
+        for bounds in self._controller.bounds():
+            if bounds.lower_msgs_per_s is None or bounds.upper_msgs_per_s is None:
+                trials += 6
+            elif bounds.upper_msgs_per_s > bounds.lower_msgs_per_s:
+                widths = math.log(bounds.upper_msgs_per_s / bounds.lower_msgs_per_s) / -math.log1p(-self._space.width)
+                trials += 1.5 * math.ceil(math.log2(max(1.0, widths)))
+        self._callbacks.announce(f"{text}.", min(self._trials_allowed, math.ceil(trials)), len(self._goals))
 
     def _confirm_goal(self, outcome: GoalOutcome, confirmations: int) -> GoalOutcome:
         """Confirm what was found for one goal."""
@@ -327,11 +334,7 @@ class SustainedSearch:
             result, verdict = self._confirm_rate(outcome.goal, msgs_per_s)
             outcome = replace(outcome, lower_msgs_per_s=msgs_per_s, stepped_down=steps_down)
             if verdict.outcome is PassFail.PASS:
-                wide = "" if outcome.problem else self._remark_on_width(msgs_per_s, outcome.upper_msgs_per_s)
-                doubts = "; ".join(
-                    filter(None, (_doubt_of_confirmation(result), self._failed_before(outcome.goal, msgs_per_s)))
-                )
-                return replace(outcome, confirmation=result, remark=doubts or _near_generator(result) or wide)
+                return replace(outcome, confirmation=result, remark=self._remark_on_confirmation(outcome, result))
             if verdict.outcome is PassFail.UNDECIDED:
                 return replace(
                     outcome, problem=f"the confirmation at {_rate_words(msgs_per_s)} decided nothing: {verdict.clause}"
@@ -364,28 +367,25 @@ class SustainedSearch:
                 f"Confirmation of {_rate_words(msgs_per_s)}: {_plain_verdict(verdicts[-1])}.", 0, 0
             )
 
-    def _failed_before(self, goal: Goal, msgs_per_s: float) -> str:
-        """ "" or why the confirmation that held is not the first one at its rate."""
-        verdicts = [judge_goal(goal, result) for result in self._confirmations[msgs_per_s]]
-        failed = next((verdict.clause for verdict in verdicts if verdict.outcome is PassFail.FAIL), "")
-        return f"another confirmation at the same rate failed: {failed}" if failed else ""
-
-    def _remark_on_width(self, lower: float, upper: float | None) -> str:
-        if upper is None or 1 - lower / upper <= 1.01 * self._space.width or not self._ran_out:
-            return ""
-        return f"the bracket is {1 - lower / upper:.0%} wide, since {self._trials_max} trials were allowed"
-
-
-def _doubt_of_confirmation(result: LoadResult) -> str:
-    if result.validity is Validity.VALID:
+    def _remark_on_confirmation(self, outcome: GoalOutcome, result: LoadResult) -> str:
+        """ "" or what must be read with a confirmation that held."""
+        lower, upper = outcome.lower_msgs_per_s or 0.0, outcome.upper_msgs_per_s
+        doubts = []
+        if result.validity is not Validity.VALID:
+            validity_words = "DOUBTFUL" if result.validity is Validity.DOUBTFUL else "no measure of latency"
+            doubts.append(f"the confirmation is {validity_words}: {result.reasons[0]}")
+        verdicts = [judge_goal(outcome.goal, confirmation) for confirmation in self._confirmations[lower]]
+        if failed := next((verdict.clause for verdict in verdicts if verdict.outcome is PassFail.FAIL), ""):
+            doubts.append(f"another confirmation at the same rate failed: {failed}")
+        if doubts:
+            return "; ".join(doubts)
+        for warning in result.warnings:
+            if warning.kind is ReasonKind.NEAR_GENERATOR:
+                return str(warning)
+        width = 0.0 if upper is None else 1 - lower / upper
+        if width > 1.01 * self._space.width and self._ran_out and not outcome.problem:
+            return f"the bracket is {width:.0%} wide, since {self._trials_max} trials were allowed"
         return ""
-    validity_words = "DOUBTFUL" if result.validity is Validity.DOUBTFUL else "no measure of latency"
-    return f"the confirmation is {validity_words}: {result.reasons[0]}"
-
-
-def _near_generator(result: LoadResult) -> str:
-    """ "" or that load generators hardly make more than what was confirmed."""
-    return next((str(warning) for warning in result.warnings if warning.kind is ReasonKind.NEAR_GENERATOR), "")
 
 
 def _plain_verdict(verdict: GoalVerdict) -> str:
@@ -401,15 +401,3 @@ def _verdict_words(verdict: GoalVerdict, again: bool) -> str:
 
 def _rate_words(msgs_per_s: float) -> str:
     return f"{count(msgs_per_s)} msg/s"
-
-
-def _trials_left(bounds: Sequence[Bounds], width: float) -> int:
-    """About how many trials the search needs yet: halvings of each bracket, with the fails that are tried again."""
-    trials = 0.0
-    for bound in bounds:
-        if bound.lower_msgs_per_s is None or bound.upper_msgs_per_s is None:
-            trials += 6
-        elif bound.upper_msgs_per_s > bound.lower_msgs_per_s:
-            widths = math.log(bound.upper_msgs_per_s / bound.lower_msgs_per_s) / -math.log1p(-width)
-            trials += 1.5 * math.ceil(math.log2(max(1.0, widths)))
-    return math.ceil(trials)

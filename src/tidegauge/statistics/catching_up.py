@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from tidegauge.model.load import SecondFigures, SubscriptionSecond
+from tidegauge.model.load import SecondFigures
 from tidegauge.model.trial import CatchUp, PhaseFigures
 from tidegauge.model.workload import BEFORE, DURING, PHASES, DeviceReads
 from tidegauge.statistics.histograms import EMPTY, Histogram, add_histograms, decode_histogram, latency_summary
@@ -68,13 +68,10 @@ class PhaseTally:
             self.built_msgs = self.backlog_msgs
         if phase == DURING:
             self.behind.append((figures.until_mono_ns, self.backlog_msgs))
-            self._note_peak_read_rate(late, length_s)
-
-    def _note_peak_read_rate(self, late: Collection[SubscriptionSecond], length_s: float) -> None:
-        msgs_per_s = sum(sub.received for sub in late) / length_s
-        if msgs_per_s > self.peak_read_msgs_per_s:
-            self.peak_read_msgs_per_s = msgs_per_s
-            self.peak_read_bytes_per_s = sum(sub.received_bytes for sub in late) / length_s
+            msgs_per_s = sum(sub.received for sub in late) / length_s
+            if msgs_per_s > self.peak_read_msgs_per_s:
+                self.peak_read_msgs_per_s = msgs_per_s
+                self.peak_read_bytes_per_s = sum(sub.received_bytes for sub in late) / length_s
 
     def phases(self) -> tuple[PhaseFigures, ...]:
         """The figures of all phases, those that never came with nothing in them."""

@@ -142,8 +142,7 @@ def judge_evidence(evidence: Evidence) -> TrialVerdict:
     doubtful = [*integrity, *_reasons_for_doubt(evidence)]
     validity = Validity.INVALID if invalid else Validity.DOUBTFUL if doubtful else Validity.VALID
     status = FAILED_CHECK if integrity else OK
-    load = _fault_warnings(evidence) if evidence.faults else _load_warnings(evidence)
-    warnings = (*load, *_message_warnings(evidence), *_machine_warnings(evidence))
+    warnings = (*_load_warnings(evidence), *_message_warnings(evidence), *_machine_warnings(evidence))
     return TrialVerdict(status, validity, (*invalid, *doubtful), warnings)
 
 
@@ -157,7 +156,13 @@ def _reasons_for_invalid(evidence: Evidence) -> list[Reason]:
     # After a fault consumers work off what waited: that they are busy then says nothing about the rest.
     waited_for = _consumers_waited_for(evidence)
     if _were_busy_for_long(waited_for) and not evidence.faults:
-        reasons.append(_busy_reason(*waited_for[0]))
+        consumer, proof = waited_for[0]
+        text = (
+            "the load generator's own consumers were too slow, so end-to-end times and backlog are not the system's: "
+            f"{consumer.name} had no time left in {consumer.busy_seconds} of {consumer.seconds} s, and {proof}"
+        )
+        remedy = "give it more consumers per subscription, less work per message, or more CPU; or offer a lower rate"
+        reasons.append(Reason(ReasonKind.BUSY_CONSUMER, text, remedy))
     return reasons
 
 
@@ -213,16 +218,6 @@ def _beyond_sending(evidence: Evidence, end_to_end: Latency, consumer: BusyConsu
     # The wait is that of the seconds in which it was busy, and may be longer than the mean of the window.
     waited = f"messages waited {rounded(consumer.waiting_ms)} ms for it in those seconds"
     return f"{waited}, where sending to receipt took {rounded(sent_ms)} ms on average"
-
-
-def _busy_reason(consumer: BusyConsumer, proof: str) -> Reason:
-    busy = f"{consumer.busy_seconds} of {consumer.seconds} s"
-    text = (
-        "the load generator's own consumers were too slow, so end-to-end times and backlog are not the system's: "
-        f"{consumer.name} had no time left in {busy}, and {proof}"
-    )
-    remedy = "give it more consumers per subscription, less work per message, or more CPU; or offer a lower rate"
-    return Reason(ReasonKind.BUSY_CONSUMER, text, remedy)
 
 
 def _far_behind(evidence: Evidence) -> bool:
@@ -359,14 +354,6 @@ def _doubts_of_undelivered(evidence: Evidence, sub: SubscriptionResult) -> list[
     return [Reason(ReasonKind.NOT_DELIVERED, text) for text in texts]
 
 
-def _fault_warnings(evidence: Evidence) -> list[Reason]:
-    """Says what faults explain, instead of what is said of a load that the system does not keep up with by itself."""
-    faults_were = "a fault was" if evidence.faults == 1 else f"{evidence.faults} faults were"
-    them = "it" if evidence.faults == 1 else "them"
-    text = f"{faults_were} made while it was measured, and the figures of the whole window are those with {them}"
-    return [Reason(ReasonKind.FAULTS_MADE, text), *_warm_up_warnings(evidence)]
-
-
 def _warm_up_warnings(evidence: Evidence) -> list[Reason]:
     if not evidence.unsteady:
         return []
@@ -376,6 +363,12 @@ def _warm_up_warnings(evidence: Evidence) -> list[Reason]:
 
 
 def _load_warnings(evidence: Evidence) -> list[Reason]:
+    """Says how the load went; after faults what they explain, instead of what a system does not keep up with itself."""
+    if evidence.faults:
+        faults_were = "a fault was" if evidence.faults == 1 else f"{evidence.faults} faults were"
+        them = "it" if evidence.faults == 1 else "them"
+        text = f"{faults_were} made while it was measured, and the figures of the whole window are those with {them}"
+        return [Reason(ReasonKind.FAULTS_MADE, text), *_warm_up_warnings(evidence)]
     warnings = [*_shortfall_warnings(evidence), *_warm_up_warnings(evidence)]
     if evidence.backlog_grew:
         text = "consumers fell ever further behind, so end-to-end latency depends on the length of the trial"

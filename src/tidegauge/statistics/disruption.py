@@ -113,27 +113,23 @@ def compute_disruption(seconds: Sequence[LoadSecond], normal: Normal, span: Faul
     ]
     # The window's last second may end a few microseconds after it.
     under = [second for second in after if (second.from_ns + second.until_ns) // 2 <= span.window_end_ns]
-    return Disruption(
-        publish_gap_s=sum(second.length_s for second in under if not second.acked),
-        delivery_gap_s=sum(second.length_s for second in under if not second.received),
-        p99_worst_ms=_worst_ms(under),
-        normal_after_s=_normal_after_s(under, normal, span),
-        failed=sum(second.failed for second in after),
-        duplicated=sum(second.duplicated for second in after),
-        reordered=sum(second.reordered for second in after),
-        corrupt=sum(second.corrupt for second in after),
-    )
-
-
-def _worst_ms(under: Sequence[LoadSecond]) -> float | None:
-    """The worst second's p99, or as long as nothing has been acknowledged at the end, if that is longer."""
+    # The worst second's p99, or as long as nothing has been acknowledged at the end, if that is longer.
     worst_ms = max((second.p99_ms for second in under if second.p99_ms is not None), default=None)
     waiting_s = 0.0
     for second in reversed(under):
         if second.acked:
             break
         waiting_s += second.length_s
-    return max(worst_ms or 0.0, waiting_s * 1000) or worst_ms
+    return Disruption(
+        publish_gap_s=sum(second.length_s for second in under if not second.acked),
+        delivery_gap_s=sum(second.length_s for second in under if not second.received),
+        p99_worst_ms=max(worst_ms or 0.0, waiting_s * 1000) or worst_ms,
+        normal_after_s=_normal_after_s(under, normal, span),
+        failed=sum(second.failed for second in after),
+        duplicated=sum(second.duplicated for second in after),
+        reordered=sum(second.reordered for second in after),
+        corrupt=sum(second.corrupt for second in after),
+    )
 
 
 def _normal_after_s(under: Sequence[LoadSecond], normal: Normal, span: FaultSpan) -> float | None:

@@ -112,7 +112,12 @@ class Effects:
 
 def compute_effects(observations: Sequence[Observation]) -> Effects | None:
     """The effects of every axis with several values; None without such an axis or without scipy."""
-    values_by_axis = _values_by_axis(observations)
+    # In the order in which they occur.
+    values: dict[str, dict[str, None]] = defaultdict(dict)
+    for observation in observations:
+        for axis, value in observation.point.items():
+            values[axis][value] = None
+    values_by_axis = {axis: list(listed) for axis, listed in values.items() if len(listed) > 1}
     if not values_by_axis or not has_package("scipy"):
         return None
     logs_by_point = _logs_by_point(observations)
@@ -127,15 +132,6 @@ def compute_effects(observations: Sequence[Observation]) -> Effects | None:
     freedom, variance = noise if noise is not None else (0, None)
     size = math.exp(math.sqrt(variance)) if variance is not None else None
     return Effects(tuple(ranked), len(logs_by_point), freedom, size, sweep.repeats is not None)
-
-
-def _values_by_axis(observations: Sequence[Observation]) -> dict[str, list[str]]:
-    """The values of each axis that has several, in the order in which they occur."""
-    values: dict[str, dict[str, None]] = defaultdict(dict)
-    for observation in observations:
-        for axis, value in observation.point.items():
-            values[axis][value] = None
-    return {axis: list(listed) for axis, listed in values.items() if len(listed) > 1}
 
 
 _PointKey = tuple[tuple[str, str], ...]

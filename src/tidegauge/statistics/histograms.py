@@ -158,14 +158,10 @@ def moved_in_time(histogram: Histogram, by_ns: float, *, mirrored: bool = False,
     low, width = _bounds_of_buckets(used)
     values = low if least is not mirrored else low + width - 1
     by_whole_ns = math.floor(by_ns) if least else math.ceil(by_ns)
-    places = _index_of(np.maximum(0, (-values if mirrored else values) + by_whole_ns))
-    return Histogram(np.bincount(places, weights=histogram.counts[used]).astype(np.int64))
-
-
-def _index_of(values_ns: Counts) -> Counts:
-    """The buckets that values of at least 0 belong to."""
+    values_ns = np.maximum(0, (-values if mirrored else values) + by_whole_ns)
     shift = np.maximum(0, np.frexp(values_ns.astype(np.float64))[1].astype(np.int64) - 1 - _HALF_MAGNITUDE)
-    return (shift << _HALF_MAGNITUDE) + (values_ns >> shift)
+    places = (shift << _HALF_MAGNITUDE) + (values_ns >> shift)
+    return Histogram(np.bincount(places, weights=histogram.counts[used]).astype(np.int64))
 
 
 def sum_of(histograms: Iterable[Histogram]) -> Histogram:

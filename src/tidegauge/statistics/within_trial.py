@@ -57,7 +57,10 @@ def percentile_within(seconds: Sequence[Histogram], percentile: float) -> Interv
 
     None with fewer than ten seconds or too few samples for the percentile (`histograms.SAMPLES_MIN`), or without scipy.
     """
-    pieces = _thinned_seconds([second for second in seconds if second.count])
+    pieces = [second for second in seconds if second.count]
+    stretch = -(-len(pieces) // _PIECES_MAX)
+    if stretch > 1:
+        pieces = [sum_of(pieces[at : at + stretch]) for at in range(0, len(pieces), stretch)]
     whole = sum_of(pieces)
     if len(pieces) < SECONDS_MIN or whole.count < SAMPLES_MIN[percentile] or not has_package("scipy"):
         return None
@@ -103,13 +106,6 @@ def _interval_within(estimate: float, drawn: Floats, count: int, length: int) ->
         method=Method.WITHIN_TRIAL,
         deviation=float(moved.std()),
     )
-
-
-def _thinned_seconds(seconds: list[Histogram]) -> list[Histogram]:
-    stretch = -(-len(seconds) // _PIECES_MAX)
-    if stretch <= 1:
-        return seconds
-    return [sum_of(seconds[at : at + stretch]) for at in range(0, len(seconds), stretch)]
 
 
 def _percentile_of_resamples(

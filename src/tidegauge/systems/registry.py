@@ -31,7 +31,22 @@ def all_systems() -> dict[str, System]:
                 f"The system '{point.name}' of the package {package_of(point)} has the name of one that is built in.",
                 "Uninstall the package, or let it choose another name.",
             )
-        systems[point.name] = _load_system(point)
+        # The system of an installed package. Whatever goes wrong in others' code is said, with whose it is.
+        try:
+            loaded = point.load()
+        except Exception as error:
+            raise _unusable_package_error(point, f"{type(error).__name__}: {error}") from error
+        system = getattr(loaded, "SYSTEM", None) if hasattr(loaded, "__path__") else None
+        if not isinstance(system, System):
+            raise _unusable_package_error(
+                point, f"'{point.value}' is no package with a SYSTEM derived from tidegauge.systems.api.System"
+            )
+        missing = [name for name in ("name", "title", "driver", "default_version") if not hasattr(system, name)]
+        if missing:
+            raise _unusable_package_error(point, f"its SYSTEM has no {' and no '.join(missing)}")
+        if system.name != point.name:
+            raise _unusable_package_error(point, f"its SYSTEM is called '{system.name}'")
+        systems[point.name] = system
     return systems
 
 
@@ -39,25 +54,6 @@ def _own_packages() -> Iterator[str]:
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if module.ispkg:
             yield f"{__package__}.{module.name}"
-
-
-def _load_system(point: EntryPoint) -> System:
-    """The system of an installed package. Whatever goes wrong in others' code is said, with whose it is."""
-    try:
-        loaded = point.load()
-    except Exception as error:
-        raise _unusable_package_error(point, f"{type(error).__name__}: {error}") from error
-    system = getattr(loaded, "SYSTEM", None) if hasattr(loaded, "__path__") else None
-    if not isinstance(system, System):
-        raise _unusable_package_error(
-            point, f"'{point.value}' is no package with a SYSTEM derived from tidegauge.systems.api.System"
-        )
-    missing = [name for name in ("name", "title", "driver", "default_version") if not hasattr(system, name)]
-    if missing:
-        raise _unusable_package_error(point, f"its SYSTEM has no {' and no '.join(missing)}")
-    if system.name != point.name:
-        raise _unusable_package_error(point, f"its SYSTEM is called '{system.name}'")
-    return system
 
 
 def _unusable_package_error(point: EntryPoint, reason: str) -> UserError:

@@ -86,7 +86,12 @@ def _with_bounds(
             low.append(_latencies_moved_by(after, before, error.low_ns, least=True))
             middle.append(_latencies_moved_by(after, before, (error.low_ns + error.high_ns) / 2))
             high.append(_latencies_moved_by(after, before, error.high_ns))
-            impossible += _count_below_zero(after, before, error.high_ns)
+            # Those that were surely received before they were intended, though all are later by so much.
+            impossible += (
+                round(before.share_above(math.ceil(error.high_ns)) * before.count)
+                if error.high_ns >= 0
+                else before.count + after.count_below(math.ceil(-error.high_ns))
+            )
     if not low:
         return merged
     return replace(
@@ -101,13 +106,6 @@ def _with_bounds(
 
 def _latencies_moved_by(after: Histogram, before: Histogram, by_ns: float, *, least: bool = False) -> Histogram:
     return sum_of([moved_in_time(after, by_ns, least=least), moved_in_time(before, by_ns, mirrored=True, least=least)])
-
-
-def _count_below_zero(after: Histogram, before: Histogram, by_ns: float) -> int:
-    """How many were surely received before they were intended though all are later by so much."""
-    if by_ns >= 0:
-        return round(before.share_above(math.ceil(by_ns)) * before.count)
-    return before.count + after.count_below(math.ceil(-by_ns))
 
 
 def end_to_end_times(sub: SubscriptionTotals) -> dict[str, Latency]:

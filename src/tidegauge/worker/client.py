@@ -60,7 +60,11 @@ def cause_from_log(path: Path) -> str:
 
 def cause_in(text: str) -> str:
     """The line of a log's end that most likely says why: the last that names an error, else the last of all, or ""."""
-    lines = [line.strip() for line in map(printable, text.splitlines()) if line.strip() and not _is_noise(line)]
+    lines = [
+        line.strip()
+        for line in map(printable, text.splitlines())
+        if line.strip() and not (_STACK_LINE.match(line) or any(words in line for words in _EMPTY_WORDS))
+    ]
     causes = [line for line in lines if _CAUSE.search(line)] or lines
     return causes[-1][:_LINE_CHARS_MAX] if causes else ""
 
@@ -69,10 +73,6 @@ def memory_exhausted(cause: str) -> str:
     """Which memory ran out, in the JVM's words ("Java heap space"), if that is the cause from a log; else ""."""
     match = _OUT_OF_MEMORY.search(cause)
     return (match[1] or "no more is known") if match else ""
-
-
-def _is_noise(line: str) -> bool:
-    return bool(_STACK_LINE.match(line)) or any(words in line for words in _EMPTY_WORDS)
 
 
 PROTOCOL_VERSION = 3

@@ -174,7 +174,9 @@ def _process_spec(process: WorkerProcess, options: WorkerOptions) -> ProcessSpec
             str(site.installed.results),
             *(() if site.tls is None else ("--listen", f"{site.address}:{site.tls.ports[0]}-{site.tls.ports[-1]}")),
         ),
-        env=_worker_environment(),
+        # Nothing is inherited. glibc gives each thread a heap of its own, which many client threads turn into 100 MB:
+        # two are enough.
+        env={"PATH": os.defpath, "HOME": str(Path.home()), "LANG": "C.UTF-8", "MALLOC_ARENA_MAX": "2"},
         cwd=str(scratch),
         log_path=str(process.log_path),
         stdin_text="".join(f"{line}\n" for line in (process.secret, *server_keys)),
@@ -182,12 +184,6 @@ def _process_spec(process: WorkerProcess, options: WorkerOptions) -> ProcessSpec
         timer_slack_ns=_TIMER_SLACK_NS,
         network_node=site.link,
     )
-
-
-def _worker_environment() -> dict[str, str]:
-    """What the worker inherits: nothing but this."""
-    # glibc gives each thread a heap of its own, which many client threads turn into 100 MB: two are enough.
-    return {"PATH": os.defpath, "HOME": str(Path.home()), "LANG": "C.UTF-8", "MALLOC_ARENA_MAX": "2"}
 
 
 def jvm_flags(java: JavaRuntime, options: WorkerOptions, scratch: Path) -> list[str]:

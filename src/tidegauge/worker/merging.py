@@ -161,7 +161,13 @@ def _seconds_in_a_row(seconds: Sequence[SecondFigures]) -> SecondFigures:
         return seconds[0]
     lengths = [max(1, figures.until_mono_ns - figures.from_mono_ns) for figures in seconds]
     msgs = sum(figures.scheduled_msgs_per_s * length for figures, length in zip(seconds, lengths, strict=True))
-    consumer, busy_ns = _busiest_consumer(seconds)
+    # Of each second one consumer is known. Where those of a subscription take turns, each second had one without time.
+    busy_of_subscriptions: dict[str, Counter[str]] = {}
+    for figures in seconds:
+        busy_of_consumers = busy_of_subscriptions.setdefault(figures.busiest_consumer.partition(" ")[0], Counter())
+        busy_of_consumers[figures.busiest_consumer] += figures.busiest_consumer_busy_ns
+    most = max(busy_of_subscriptions.values(), key=Counter.total)
+    consumer, busy_ns = most.most_common(1)[0][0], most.total()
     return _combine_parts(
         _SECONDS_OF_ONE,
         seconds,
@@ -169,19 +175,6 @@ def _seconds_in_a_row(seconds: Sequence[SecondFigures]) -> SecondFigures:
         busiest_consumer=consumer,
         busiest_consumer_busy_ns=busy_ns,
     )
-
-
-def _busiest_consumer(seconds: Sequence[SecondFigures]) -> tuple[str, int]:
-    """The consumer that was busiest in most of the time, and for how long it or others of its subscription were.
-
-    Of each second one consumer is known. Where those of a subscription take turns, each second had one without time.
-    """
-    busy_ns: dict[str, Counter[str]] = {}
-    for figures in seconds:
-        busy_of_consumers = busy_ns.setdefault(figures.busiest_consumer.partition(" ")[0], Counter())
-        busy_of_consumers[figures.busiest_consumer] += figures.busiest_consumer_busy_ns
-    most = max(busy_ns.values(), key=Counter.total)
-    return most.most_common(1)[0][0], most.total()
 
 
 _OF_EACH = {field.name for field in fields(WorkerSecond)} & {field.name for field in fields(SecondFigures)}
@@ -208,8 +201,13 @@ def merged_totals(workers: Sequence[WorkerTotals], counts: SequenceCounts | None
         _totals_of_subscription(by_name[name], acked, counted.get(name))
         for name in sorted(by_name, key=_rank_of_subscription)
     )
+    counts_by_error = grouped(((where, message), count) for part in parts for where, message, count in part.errors)
     return _combine_parts(
-        _TOTALS, parts, subscriptions=subscriptions, errors=_combined_errors(parts), workers=tuple(workers)
+        _TOTALS,
+        parts,
+        subscriptions=subscriptions,
+        errors=tuple((where, message, sum(counts)) for (where, message), counts in counts_by_error.items()),
+        workers=tuple(workers),
     )
 
 
@@ -266,10 +264,6 @@ def _combine_parts(rules: Mapping[str, Rule], parts: Sequence[T], **given: Any) 
 _first, _last = itemgetter(0), itemgetter(-1)
 
 
-def _first_known(instants: Sequence[int]) -> int:
-    return min(filter(None, instants), default=0)
-
-
 def _first_examples(lists: Sequence[Sequence[str]]) -> tuple[str, ...]:
     return tuple(chain.from_iterable(lists))[:EXAMPLES_MAX]
 
@@ -300,7 +294,7 @@ _SUBSCRIPTION = _rules_of_fields(
     name=_first,
     lost_examples=_first,
     record_end_to_end=lambda found: tuple(map(merged_encodings, zip(*found, strict=True))),
-    first_received_mono_ns=_first_known,
+    first_received_mono_ns=lambda instants: min(filter(None, instants), default=0),
     last_received_mono_ns=max,
     duplicated_examples=_first_examples,
     reordered_examples=_first_examples,
@@ -309,11 +303,6 @@ _SUBSCRIPTION = _rules_of_fields(
     apart=lambda _found: (),
 )
 _TOTALS = _rules_of_fields(TotalFigures, window=_common_window, gc_pause_ns=max, clocks=lambda _found: ())
-
-
-def _combined_errors(parts: Sequence[TotalFigures]) -> tuple[tuple[str, str, int], ...]:
-    counts_by_error = grouped(((where, message), count) for part in parts for where, message, count in part.errors)
-    return tuple((where, message, sum(counts)) for (where, message), counts in counts_by_error.items())
 
 
 def check_counts(before: Sequence[TotalFigures], counts: SequenceCounts, after: Sequence[TotalFigures]) -> None:

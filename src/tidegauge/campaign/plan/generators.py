@@ -123,36 +123,32 @@ class _Load:
 def check_clients(plan: Plan, campaign: Campaign, bounds: LoadBounds) -> None:
     """Raise `UserError` with the figures, and with how many load generators would do, where a plan's do not."""
     for step in _step_of_each_system(plan):
-        _check_clients_of_step(step, campaign, bounds)
+        load, workers = _load_of_step(step), campaign.worker.count
+        choice, system = step.contender.system, step.contender.implementation
+        clients = in_words((load.producers, "producer"), (load.consumers, "consumer"))
+        need = f"{campaign.where('workload', 'topics')}: workload.topics: {clients} of {system.title}"
+        if short := load.of_each(workers, bounds):
+            who = "the load generator" if workers == 1 else f"each of {workers} load generators"
+            raise UserError(f"{need}: {who} {short}.", _advice_on_workers(load, bounds))
+        if short := load.of_host(workers, bounds, max(1, campaign.worker.hosts)):
+            load_generators = plural(campaign.worker.on_one_host, "load generator")
+            raise UserError(f"{need}: {load_generators} would have {short}.", _advice_on_workers(load, bounds))
+        if campaign.starts_here(choice):
+            trial = step.trials[0]
+            connections = load.connections(workers)
+            files = connections + system.handles(partitions_of_node(trial.workload, choice, trial.nodes)).files
+            if connections > _FEW_CONNECTIONS and files > bounds.files:
+                raise UserError(
+                    f"{need}: a server has {connections:,} connections and so about {files:,} open files, and a "
+                    f"process may have {bounds.files:,} here.",
+                    f"Raise the hard limit (`ulimit -Hn {files}` as root, or LimitNOFILE), or take fewer topics.",
+                )
 
 
 def _step_of_each_system(plan: Plan) -> list[Step]:
     """A step of each system at each point: the clients of all its trials are the same."""
     steps = {(step.trials[0].system, repr(step.trials[0].point)): step for step in plan.steps if step.trials}
     return list(steps.values())
-
-
-def _check_clients_of_step(step: Step, campaign: Campaign, bounds: LoadBounds) -> None:
-    load, workers = _load_of_step(step), campaign.worker.count
-    choice, system = step.contender.system, step.contender.implementation
-    clients = in_words((load.producers, "producer"), (load.consumers, "consumer"))
-    need = f"{campaign.where('workload', 'topics')}: workload.topics: {clients} of {system.title}"
-    if short := load.of_each(workers, bounds):
-        who = "the load generator" if workers == 1 else f"each of {workers} load generators"
-        raise UserError(f"{need}: {who} {short}.", _advice_on_workers(load, bounds))
-    if short := load.of_host(workers, bounds, max(1, campaign.worker.hosts)):
-        load_generators = plural(campaign.worker.on_one_host, "load generator")
-        raise UserError(f"{need}: {load_generators} would have {short}.", _advice_on_workers(load, bounds))
-    if campaign.starts_here(choice):
-        trial = step.trials[0]
-        connections = load.connections(workers)
-        files = connections + system.handles(partitions_of_node(trial.workload, choice, trial.nodes)).files
-        if connections > _FEW_CONNECTIONS and files > bounds.files:
-            raise UserError(
-                f"{need}: a server has {connections:,} connections and so about {files:,} open files, and a process "
-                f"may have {bounds.files:,} here.",
-                f"Raise the hard limit (`ulimit -Hn {files}` as root, or LimitNOFILE), or take fewer topics.",
-            )
 
 
 def _load_of_step(step: Step) -> _Load:

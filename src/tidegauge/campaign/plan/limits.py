@@ -23,7 +23,7 @@ from tidegauge.model.trial import LoadSpec, TrialSpec
 from tidegauge.model.workload import Workload
 from tidegauge.store.trial import TrialStore
 from tidegauge.systems import registry
-from tidegauge.systems.api import KEEPER, Seat, System
+from tidegauge.systems.api import KEEPER, Seat
 
 COPIES_MAX = 3
 
@@ -32,24 +32,24 @@ def check_handles(campaign: Campaign, available: LoadBounds) -> None:
     """Raise `UserError` with the figures where a server would need more than a process may have on its host."""
     for point, choice in campaign.systems_at_points:
         if choice.attach is None:
-            _check_handles_of_server(point.campaign, choice, registry.system_named(choice.name), available)
-
-
-def _check_handles_of_server(campaign: Campaign, choice: SystemChoice, system: System, available: LoadBounds) -> None:
-    partitions = campaign.workload.topics * campaign.workload.partitions
-    needed = system.handles(partitions_of_node(campaign.workload, choice, campaign.nodes))
-    where = campaign.where("workload", "partitions")
-    need = f"{where}: workload.partitions: with {partitions:,} partitions a server of {system.title} needs"
-    if needed.files > available.files:
-        raise UserError(
-            f"{need} about {needed.files:,} open files, and a process may have {available.files:,} {available.where}.",
-            f"Raise the hard limit (`ulimit -Hn {needed.files}` as root, or LimitNOFILE), or take fewer partitions.",
-        )
-    if needed.maps > available.maps:
-        raise UserError(
-            f"{need} about {needed.maps:,} memory maps, and a process may have {available.maps:,} {available.where}.",
-            f"Raise it (`sysctl vm.max_map_count={2 * needed.maps}` as root), or take fewer partitions.",
-        )
+            system = registry.system_named(choice.name)
+            partitions = point.campaign.workload.topics * point.campaign.workload.partitions
+            needed = system.handles(partitions_of_node(point.campaign.workload, choice, point.campaign.nodes))
+            where = point.campaign.where("workload", "partitions")
+            need = f"{where}: workload.partitions: with {partitions:,} partitions a server of {system.title} needs"
+            if needed.files > available.files:
+                raise UserError(
+                    f"{need} about {needed.files:,} open files, and a process may have {available.files:,} "
+                    f"{available.where}.",
+                    f"Raise the hard limit (`ulimit -Hn {needed.files}` as root, or LimitNOFILE), or take fewer "
+                    "partitions.",
+                )
+            if needed.maps > available.maps:
+                raise UserError(
+                    f"{need} about {needed.maps:,} memory maps, and a process may have {available.maps:,} "
+                    f"{available.where}.",
+                    f"Raise it (`sysctl vm.max_map_count={2 * needed.maps}` as root), or take fewer partitions.",
+                )
 
 
 def machines_of(campaign: Campaign) -> int:

@@ -139,9 +139,8 @@ def worker_memory(
     if heap_mb > heap_least and held_mb > flow_mb:
         because.append(f"{clients} may hold {held_mb:,} MiB")
     elif heap_mb > heap_least:
-        because.append(
-            f"{_part_of(of_flow)}{_rate_words(msgs_per_s, machine)} 1 MiB for every {_MSGS_PER_S_PER_MIB:,} messages"
-        )
+        rate = f"{count(msgs_per_s)} msg/s need" if msgs_per_s else f"full speed of {machine.cpus} CPUs needs"
+        because.append(f"{_part_of(of_flow)}{rate} 1 MiB for every {_MSGS_PER_S_PER_MIB:,} messages")
     if direct_memory_mb > direct_least:
         because.append(f"what {clients} read and write at once is {direct_mb:,} MiB")
     return WorkerMemory(heap_mb, direct_memory_mb, "; ".join(because))
@@ -267,10 +266,6 @@ def _rounded_up_mb(mb: int) -> int:
     return -(-mb // _STEP_MB) * _STEP_MB
 
 
-def _rate_words(msgs_per_s: float, machine: Machine) -> str:
-    return f"{count(msgs_per_s)} msg/s need" if msgs_per_s else f"full speed of {machine.cpus} CPUs needs"
-
-
 def memory_needs(campaign: Campaign, workers: Workers) -> tuple[MemoryNeed, ...]:
     """What each system of a campaign needs, in the campaign's order; of a sweep the most that any point needs."""
     return tuple(
@@ -321,9 +316,18 @@ def campaign_that_fits(
             else:
                 needs_refused.append(need)
     if available is not None and (needs_refused or not any(systems_kept)):
-        raise TooLittleMemoryError(
-            _largest_needs(needs_refused or needs), available, _advice_on_memory(needs, available)
+        # What to give less, by what takes most of the memory that there isn't.
+        largest = max(needs, key=lambda need: need.total_mb)
+        advice = (
+            "Give each node less ('heap' and 'direct-memory' of the system), take fewer nodes, or end other programs."
         )
+        if largest.worker_mb > largest.servers_mb:
+            advice = (
+                f"{_hosts_filled(needs, available)} Give the load generator less ('worker' in the campaign, "
+                "--worker-heap of `tidegauge omb`), take fewer topics, subscriptions or consumers, or end other "
+                "programs."
+            ).lstrip()
+        raise TooLittleMemoryError(_largest_needs(needs_refused or needs), available, advice)
     return campaign.with_systems(systems_kept), left_out
 
 
@@ -351,14 +355,3 @@ def _hosts_filled(needs: Sequence[MemoryNeed], available: MemoryAvailable) -> st
     if worker_mb <= free_mb or free_mb <= 0:
         return ""
     return f"The load generators alone, {worker_mb:,} MiB, fill {ceil(worker_mb / free_mb):,} hosts like this one."
-
-
-def _advice_on_memory(needs: Sequence[MemoryNeed], available: MemoryAvailable) -> str:
-    """What to give less, by what takes most of the memory that there isn't."""
-    largest = max(needs, key=lambda need: need.total_mb)
-    if largest.worker_mb > largest.servers_mb:
-        return (
-            f"{_hosts_filled(needs, available)} Give the load generator less ('worker' in the campaign, "
-            "--worker-heap of `tidegauge omb`), take fewer topics, subscriptions or consumers, or end other programs."
-        ).lstrip()
-    return "Give each node less ('heap' and 'direct-memory' of the system), take fewer nodes, or end other programs."

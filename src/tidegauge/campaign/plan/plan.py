@@ -237,7 +237,11 @@ def plan_campaign(campaign: Campaign, find_system: Callable[[str], System] = reg
             f"at most {STEPS_MAX:,} can be planned.",
             "Repeat less often, or make several campaigns of it.",
         )
-    together = _points_of_variants(campaign)
+    # Points that differ in the variant only are measured together; without variants each is measured alone.
+    together = [[number] for number in range(len(campaign.all_points))]
+    if campaign.variants:
+        words = [point_words(point_beside_variant(point.values)) for point in campaign.all_points]
+        together = list(grouped((other_values, number) for number, other_values in enumerate(words)).values())
     steps: list[Step] = []
     for block in range(campaign.repeat):
         turns = interleaved_turns(
@@ -258,16 +262,6 @@ def plan_campaign(campaign: Campaign, find_system: Callable[[str], System] = reg
         [[contender.system for contender in contenders_at_point] for contenders_at_point in contenders_by_point]
     )
     return Plan(possible, tuple(steps), left_out)
-
-
-def _points_of_variants(campaign: Campaign) -> list[list[int]]:
-    """The numbers of points that differ in the variant only, group by group; each point alone without variants."""
-    numbered = list(enumerate(campaign.all_points))
-    if not campaign.variants:
-        return [[number] for number, _ in numbered]
-    return list(
-        grouped((point_words(point_beside_variant(point.values)), number) for number, point in numbered).values()
-    )
 
 
 def _rates_first(campaign: Campaign, turns: Sequence[Turn]) -> Sequence[Turn]:

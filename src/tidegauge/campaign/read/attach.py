@@ -377,7 +377,13 @@ def attach_clusters(source: Source, clusters: Source) -> tuple[Note, ...]:
                 for path, line in clusters.lines.items()
                 if path[:2] == ("systems", at)
             }
-            chosen.append((place, _merge_cluster(campaign_item, clusters.data["systems"][at])))
+            cluster = clusters.data["systems"][at]
+            merged = {**{key: value for key, value in campaign_item.items() if key not in _NOT_KEPT}, **cluster}
+            for block in ("producer", "consumer"):
+                settings, settings_of_cluster = campaign_item.get(block), cluster.get(block, {})
+                if isinstance(settings, dict) and isinstance(settings_of_cluster, dict):
+                    merged[block] = settings | settings_of_cluster
+            chosen.append((place, merged))
     unused = [(at, item) for at, item in enumerate(clusters.data["systems"]) if item["name"] not in first_of_name]
     for at, item in unused:
         parse_attached_system(item[KEY], clusters, ("systems", at, KEY), find_system(item["name"]))
@@ -430,15 +436,6 @@ def replace_systems(source: Source, chosen: Sequence[tuple[int | None, object]])
     source.data["systems"] = [item for _, item in chosen]
 
 
-def _merge_cluster(campaign_item: Mapping[str, object], cluster: Mapping[str, object]) -> dict[str, object]:
-    merged = {**{key: value for key, value in campaign_item.items() if key not in _NOT_KEPT}, **cluster}
-    for block in ("producer", "consumer"):
-        settings, settings_of_cluster = campaign_item.get(block), cluster.get(block, {})
-        if isinstance(settings, dict) and isinstance(settings_of_cluster, dict):
-            merged[block] = settings | settings_of_cluster
-    return merged
-
-
 def _without_effect(who: str, item: Mapping[str, object]) -> list[Note]:
     """A note on what an entry says of servers that others run; [] if it says nothing."""
     keys_without_effect = [f"{key} {_setting_in_words(item[key])}" for key in SERVERS_KEYS if item.get(key)]
@@ -485,27 +482,24 @@ def _resolve_secret(reference: SecretReference, what: str) -> str:
             )
         return _IN_MEMORY[reference.place]
     if reference.kind == "env":
-        return _secret_from_variable(reference.place, what)
+        value = os.environ.get(reference.place, "")
+        if not value:
+            state = "is empty" if reference.place in os.environ else "is not set"
+            raise UserError(
+                f"{what}: the environment variable {reference.place} {state}.",
+                f"Set it where Tidegauge is started: export {reference.place}=...",
+            )
+        return value
     text = _secret_from_file(Path(reference.place), what)
-    return text if reference.kind == "file" else _password_in_properties(text, f"{what}: {reference.place}")
-
-
-def _password_in_properties(text: str, where: str) -> str:
+    if reference.kind == "file":
+        return text
     entries = [one.value for one in parse_properties(text) if one.key == JAAS]
     password = jaas_options(entries[-1]).get("password", "") if entries else ""
     if not password:
-        raise UserError(f"{where} has no password in {JAAS}.", 'It is written there as password="...";')
-    return password
-
-
-def _secret_from_variable(name: str, what: str) -> str:
-    value = os.environ.get(name, "")
-    if not value:
-        state = "is empty" if name in os.environ else "is not set"
         raise UserError(
-            f"{what}: the environment variable {name} {state}.", f"Set it where Tidegauge is started: export {name}=..."
+            f"{what}: {reference.place} has no password in {JAAS}.", 'It is written there as password="...";'
         )
-    return value
+    return password
 
 
 def _secret_from_file(path: Path, what: str) -> str:

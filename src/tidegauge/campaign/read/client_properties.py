@@ -57,7 +57,9 @@ def read_client_properties(
         "systems": [{"name": system.name, "attach": {key: attach[key] for key in attach if key not in _SAID}}]
     }
     for at, (value, one) in terms.values.items():
-        origin = Origin(path, one.line, one.key, _with_path_from_here(at, value))
+        # Such tools name a file from the current directory.
+        is_path = at[:2] == ("attach", "tls") and isinstance(value, str) and is_file(Path(value))
+        origin = Origin(path, one.line, one.key, str(Path(str(value)).absolute()) if is_path else value)
         source.put((*_ENTRY, *at), origin)
         source.lines[*_ENTRY, *at] = one.line
     for one, why in terms.problems:
@@ -68,9 +70,3 @@ def read_client_properties(
         source.problems.append(Problem(f"{path}:1", 1, missing))
     notes = [Note(f"{path}:{one.line}: {one.key} {why}.") for one, why in terms.notes]
     return source, tuple(notes)
-
-
-def _with_path_from_here(at: tuple[str, ...], value: object) -> object:
-    """A value; if it names a file from the current directory, as such tools do, its whole path."""
-    is_path = at[:2] == ("attach", "tls") and isinstance(value, str)
-    return str(Path(str(value)).absolute()) if is_path and is_file(Path(str(value))) else value

@@ -162,8 +162,15 @@ def compose_line(line: CommandLine) -> Composed:
     composed.options |= options
     if line.client_properties is not None:
         _put_client_properties(composed, line.client_properties)
-    composed.data["experiments"] = _experiments_of(line)
+    # At a rate its latency; without one the peak first, and then the latency at half of it.
+    times = {**WARM_UP, "measure": MEASURE, "drain-max": DRAIN_MAX}
+    composed.data["experiments"] = [
+        {"name": peak.EXPERIMENT.name, **times},
+        {"name": latency.EXPERIMENT.name, "rate": RATE_OF_PEAK, **times},
+    ]
     if line.rate is not None:
+        at_rate = {"name": latency.EXPERIMENT.name, "rate": _parse_scalar(line.rate), **times}
+        composed.data["experiments"] = [at_rate]
         composed.options["experiments", 0, "rate"] = "--rate"
     given: dict[str, tuple[object, str]] = {
         "message-size": (line.message_size, "--message-size"),
@@ -206,17 +213,6 @@ def _check_topic(line: CommandLine, composed: Composed) -> None:
             f"--topic {line.topic}: messages are added to this topic, so say how many: --rate is needed.",
             "Such as: --rate 1000",
         )
-
-
-def _experiments_of(line: CommandLine) -> list[dict[str, object]]:
-    """At a rate its latency; without one the peak first, and then the latency at half of it."""
-    times = {**WARM_UP, "measure": MEASURE, "drain-max": DRAIN_MAX}
-    if line.rate is not None:
-        return [{"name": latency.EXPERIMENT.name, "rate": _parse_scalar(line.rate), **times}]
-    return [
-        {"name": peak.EXPERIMENT.name, **times},
-        {"name": latency.EXPERIMENT.name, "rate": RATE_OF_PEAK, **times},
-    ]
 
 
 def _put_in_experiments(composed: Composed, key: str, value: object, option: str) -> None:
@@ -494,7 +490,14 @@ def _variants_of(line: CommandLine, composed: Composed) -> list[dict[str, Any]]:
         if key in axes:
             words = f"{_shown_option(VARY, text)}: '{key}' is varied already."
             raise UserError(words, f"Give all its values at once: {key}=A,B")
-        axes[key] = _values_of_axis(key, values, composed, _shown_option(VARY, text))
+        option = _shown_option(VARY, text)
+        axes[key] = [value.strip() for value in values.split(",")]
+        if key == ADDRESS and not composed.is_attached:
+            raise UserError(f"{option}: servers are started here, and have no address to vary.")
+        if not all(axes[key]):
+            raise UserError(f"{option}: a value is empty.", "Such as: -L producer.linger.ms=0,20")
+        if len(set(axes[key])) < len(axes[key]):
+            raise UserError(f"{option}: a value is given twice.", "For repeated trials use --repeat.")
     combinations = list(itertools.product(*axes.values()))
     if not 2 <= len(combinations) <= VARIANTS_MAX:
         options = " ".join(_shown_option(VARY, text) for text in line.vary)
@@ -513,17 +516,6 @@ def _variants_of(line: CommandLine, composed: Composed) -> list[dict[str, Any]]:
                 composed.options["variants", index, *at] = option
         variants.append(variant)
     return variants
-
-
-def _values_of_axis(key: str, text: str, composed: Composed, option: str) -> list[str]:
-    values = [value.strip() for value in text.split(",")]
-    if key == ADDRESS and not composed.is_attached:
-        raise UserError(f"{option}: servers are started here, and have no address to vary.")
-    if not all(values):
-        raise UserError(f"{option}: a value is empty.", "Such as: -L producer.linger.ms=0,20")
-    if len(set(values)) < len(values):
-        raise UserError(f"{option}: a value is given twice.", "For repeated trials use --repeat.")
-    return values
 
 
 def _variant_keys(composed: Composed, key: str, value: str, option: str) -> Iterator[tuple[tuple[str, ...], object]]:

@@ -209,13 +209,10 @@ def _entries_named(text: str, campaign_items: list[object]) -> list[tuple[int | 
     for place, item in named:
         if ATTACH not in item:
             return [(place, item | keys_wanted)]
-    return [(None, keys_wanted | _common_memory(campaign_items))]
-
-
-def _common_memory(campaign_items: list[object]) -> dict[str, object]:
-    """The memory that each system of the campaign has, if it is the same."""
+    # The memory that each system of the campaign has, if it is the same.
     items = [item if isinstance(item, dict) else {} for item in campaign_items]
     values_by_key = {key: [item.get(key) for item in items] for key in MEMORY_KEYS}
-    return {
+    common_memory = {
         key: each[0] for key, each in values_by_key.items() if len(set(map(str, each))) == 1 and each[0] is not None
     }
+    return [(None, keys_wanted | common_memory)]

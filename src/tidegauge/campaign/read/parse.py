@@ -418,20 +418,19 @@ class _Reading:
         places = [beside / value, beside.parent / value, Path.cwd() / value]
         for place in places:
             if is_file(place):
-                return self._read_workload_file(place, source)
+                # The workload of a file, with what the campaign's sweep puts in the place of its values.
+                if place not in self.workloads:
+                    self.workloads[place] = self.new(
+                        read_source(place, "workload", example="workloads/1kib.yaml is an example")
+                    )
+                variant = self.new(self.workloads[place].variant())
+                for at, origin in source.placed.items():
+                    if at[0] == "workload":
+                        variant.put(at[1:], origin)
+                return parse_workload_file(variant)
         looked = ", ".join(str(place) for place in dict.fromkeys(places))
         source.complain(("workload",), f"'{value}': there is no such workload file (looked for {looked})")
         return None
-
-    def _read_workload_file(self, path: Path, campaign: Source) -> Workload | None:
-        """The workload of a file, with what the campaign's sweep puts in the place of its values."""
-        if path not in self.workloads:
-            self.workloads[path] = self.new(read_source(path, "workload", example="workloads/1kib.yaml is an example"))
-        variant = self.new(self.workloads[path].variant())
-        for at, origin in campaign.placed.items():
-            if at[0] == "workload":
-                variant.put(at[1:], origin)
-        return parse_workload_file(variant)
 
 
 def _items_of_key(source: Source, key: str) -> list[object]:

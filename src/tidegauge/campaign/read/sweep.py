@@ -80,7 +80,14 @@ def read_matrix(source: Source, variants: Sequence[AxisValue] = ()) -> tuple[Ass
         source.complain((KEY, VARIANT), "is the name of the axis that 'variants' make: call this one otherwise")
     elif variants:
         values_by_axis[VARIANT] = list(variants)
-    _check_overlap(values_by_axis, source)
+    # Two axes that set one field would make points that are not what they are called.
+    owner: dict[KeyPath, str] = {}
+    for axis, values_of_axis in values_by_axis.items():
+        for at in dict.fromkeys(at for value in values_of_axis for at in value.placed):
+            if at in owner:
+                shown: KeyPath = (VARIANTS,) if axis == VARIANT else (KEY, axis)
+                source.complain(shown, f"sets '{show_path(at)}', which '{owner[at]}' sets too")
+            owner.setdefault(at, axis)
     if not values_by_axis:
         return ()
     problem = _too_many_words(design, list(map(len, values_by_axis.values()))) if design is not None else ""
@@ -303,17 +310,6 @@ def items_of(list_name: str, data: Mapping[str, object]) -> list[object]:
     """The items of a campaign's list, each with what it is short for; none where it is no list."""
     items = data.get(list_name)
     return [as_mapping(list_name, item) for item in items] if isinstance(items, list) else []
-
-
-def _check_overlap(axes: Mapping[str, Sequence[AxisValue]], source: Source) -> None:
-    """Two axes that set one field would make points that are not what they are called."""
-    owner: dict[KeyPath, str] = {}
-    for axis, values in axes.items():
-        for at in dict.fromkeys(at for value in values for at in value.placed):
-            if at in owner:
-                shown: KeyPath = (VARIANTS,) if axis == VARIANT else (KEY, axis)
-                source.complain(shown, f"sets '{show_path(at)}', which '{owner[at]}' sets too")
-            owner.setdefault(at, axis)
 
 
 def label_of(value: object) -> str:

@@ -77,7 +77,15 @@ def _read_variant(item: object, source: Source, at: KeyPath) -> AxisValue | None
     if not _NAME.fullmatch(label):
         source.complain((*at, "name"), f"'{label}': {_NAME_RULE}")
         return None
-    return AxisValue(label, _with_label_of_cluster(placed, label))
+    # A cluster that a variant attaches to is called as the variant, where it has no label of its own.
+    labelled = dict(placed)
+    slug = re.sub(r"[^a-z0-9-]+", "-", label.lower()).strip("-")
+    slug = (slug if slug[:1].isalpha() else f"v-{slug}")[:31]
+    for where, origin in placed.items():
+        label_at = (*where[:-1], "label")
+        if where[2:3] == (_ATTACH,) and label_at not in labelled:
+            labelled[label_at] = replace(origin, value=slug)
+    return AxisValue(label, labelled)
 
 
 def _place_key(key: str, value: object, source: Source, at: KeyPath) -> dict[KeyPath, Origin] | None:
@@ -138,18 +146,6 @@ def _name_by_settings(placed: Mapping[KeyPath, Origin]) -> str:
     if len(name) <= _NAME_CHARS_MAX:
         return name or UNCHANGED
     return f"{name[: _NAME_CHARS_MAX - 4]} ..."
-
-
-def _with_label_of_cluster(placed: Mapping[KeyPath, Origin], name: str) -> dict[KeyPath, Origin]:
-    """A cluster that a variant attaches to is called as the variant, where it has no label of its own."""
-    labelled = dict(placed)
-    slug = re.sub(r"[^a-z0-9-]+", "-", name.lower()).strip("-")
-    slug = (slug if slug[:1].isalpha() else f"v-{slug}")[:31]
-    for where, origin in placed.items():
-        at = (*where[:-1], "label")
-        if where[2:3] == (_ATTACH,) and at not in labelled:
-            labelled[at] = replace(origin, value=slug)
-    return labelled
 
 
 def describe_variants(values: Sequence[AxisValue], source: Source) -> tuple[Variant, ...]:

@@ -331,13 +331,12 @@ def _measure_links(
         return {}
     if len(hosts) < 2:
         return {}
-    say(f"Links: {'; '.join(map(_link_words, links.items()))}.")
+    sentences = [
+        f"{address} sends {mb_per_s(most.sent_bytes_per_s)} and receives {mb_per_s(most.received_bytes_per_s)}"
+        for address, most in links.items()
+    ]
+    say(f"Links: {'; '.join(sentences)}.")
     return links
-
-
-def _link_words(link: tuple[str, HostLink]) -> str:
-    address, most = link
-    return f"{address} sends {mb_per_s(most.sent_bytes_per_s)} and receives {mb_per_s(most.received_bytes_per_s)}"
 
 
 class Seated:

@@ -19,7 +19,7 @@ from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.attest import NAME as ATTEST
 from tidegauge.hosts.ceilings_measure import BRIEF, machine_id, measure_ceilings, place_for
 from tidegauge.hosts.kept import fresh_ceilings, keep_ceilings, kept_ceilings, seconds_since
-from tidegauge.model.ceilings import Calibration, Ceilings, RunCeilings, size_class
+from tidegauge.model.ceilings import Calibration, RunCeilings, size_class
 from tidegauge.model.events import Note, Observer, PhaseStarted
 from tidegauge.model.trial import TrialSpec
 from tidegauge.model.use import of_host
@@ -78,9 +78,12 @@ def ceilings_here(
     devices = list(dict.fromkeys((*data_devices, *journal_devices)))
     now = datetime.now(UTC)
     recent_ceilings = fresh_ceilings(kept_ceilings(), machine_id(), devices, now, os.getloadavg()[0])
-    if recent_ceilings is None:
+    ceilings = recent_ceilings
+    if ceilings is None:
         begins(len(devices))
-    ceilings = recent_ceilings or _measure_and_keep([*data, *journals], host)
+        ceilings = measure_ceilings([*data, *journals], BRIEF, host.track_directory, lambda _what, _left_s: None)
+        with contextlib.suppress(OSError):
+            keep_ceilings(ceilings)
     return RunCeilings(
         ceilings=ceilings,
         age_s=seconds_since(recent_ceilings.measured_at, now) if recent_ceilings else 0.0,
@@ -138,14 +141,6 @@ def _has_use_for_ceilings(campaign: Campaign) -> bool:
     chosen = [choice.name for point in campaign.all_points for choice in point.campaign.experiments]
     of_use = starts_any and any(name != ATTEST for name in chosen)
     return of_use and os.environ.get(SWITCH, "").lower() != "off"
-
-
-def _measure_and_keep(disks: Sequence[Path], host: Host) -> Ceilings:
-    """Measure briefly, and keep it for the next run. Raises `UserError`, `OSError`."""
-    ceilings = measure_ceilings(disks, BRIEF, host.track_directory, lambda _what, _left_s: None)
-    with contextlib.suppress(OSError):
-        keep_ceilings(ceilings)
-    return ceilings
 
 
 def run_calibrations(

@@ -31,7 +31,13 @@ def with_witness(trial: RunningTrial, order: LoadOrder, level: LevelFinding) -> 
         return replace(level, syncs=not_watched("others run the servers"))
     try:
         with trial.resources.host.watch_syncs(nodes) as finish:
-            messages = trial.worker.witness(_witness_order(order, len(nodes)), MESSAGES, PAUSE_S, ACK_S_MAX)
+            # The trial's order for one topic of its own, on which every node can have its turn.
+            partitions = min(order.workload.partitions, len(nodes))
+            workload = replace(
+                order.workload, topics=1, partitions=partitions, producers=1, subscriptions=1, consumers=1
+            )
+            witness_order = replace(order, topic_names=(f"{order.topic_names[0]}-witness",), workload=workload)
+            messages = trial.worker.witness(witness_order, MESSAGES, PAUSE_S, ACK_S_MAX)
             seen = finish()
         finding, evidence = judge_syncs(level.level, nodes, messages, seen), evidence_of(seen, messages)
     except NoTraceError as error:
@@ -41,13 +47,6 @@ def with_witness(trial: RunningTrial, order: LoadOrder, level: LevelFinding) -> 
         finding, evidence = not_watched(f"not all messages to watch the servers by went through: {error.message}"), {}
     trial.store.write_witness(finding, evidence)
     return replace(level, syncs=finding)
-
-
-def _witness_order(order: LoadOrder, nodes: int) -> LoadOrder:
-    """The trial's order for one topic of its own, on which every node can have its turn."""
-    partitions = min(order.workload.partitions, nodes)
-    workload = replace(order.workload, topics=1, partitions=partitions, producers=1, subscriptions=1, consumers=1)
-    return replace(order, topic_names=(f"{order.topic_names[0]}-witness",), workload=workload)
 
 
 class LevelMismatchError(RunFailedError):

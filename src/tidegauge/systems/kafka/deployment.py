@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID, uuid4
 
-from tidegauge.agent.api import Host, ProcessSpec
+from tidegauge.agent.api import Host
 from tidegauge.distribution.coordinates import is_before
 from tidegauge.errors import StartFailedError, TidegaugeError
 from tidegauge.model.server import Setting, listed_entries, value_of
@@ -232,7 +232,15 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     )
     with deployment.starting():
         if keeper:
-            deployment.start_process(_zookeeper_process(request, host, zookeeper_port, logging))
+            seat, data_directory = request.seat(KEEPER), request.data_directory / ZOOKEEPER
+            host.make_directories(data_directory)
+            settings = zookeeper_settings(zookeeper_port, data_directory, seat.address)
+            path = host.write(request.log_directory / f"{ZOOKEEPER}.properties", properties_text(settings))
+            zookeeper_main = ("org.apache.zookeeper.server.ZooKeeperServerMain", str(path))
+            # It is of no node, so no fault ends it.
+            unhurt = replace(request, starts_often=False)
+            flags = (*ZOOKEEPER_FLAGS, *logging)
+            deployment.start_process(java_server(unhurt, ZOOKEEPER, flags, zookeeper_main, seat=seat))
         for node in nodes:
             all_flags = (*deployment.jvm_flags, *agents.get(node.name, ()))
             main = ("kafka.Kafka", str(files[node.number]))
@@ -269,18 +277,6 @@ def _write_properties(
     return host.write(request.log_directory / f"{node.name}.properties", properties_text(settings))
 
 
-def _zookeeper_process(request: DeployRequest, host: Host, port: int, logging: tuple[str, ...]) -> ProcessSpec:
-    """Write ZooKeeper's configuration; returns the process to start."""
-    seat, data_directory = request.seat(KEEPER), request.data_directory / ZOOKEEPER
-    host.make_directories(data_directory)
-    settings = zookeeper_settings(port, data_directory, seat.address)
-    path = host.write(request.log_directory / f"{ZOOKEEPER}.properties", properties_text(settings))
-    main = ("org.apache.zookeeper.server.ZooKeeperServerMain", str(path))
-    # It is of no node, so no fault ends it.
-    request_without_restarts = replace(request, starts_often=False)
-    return java_server(request_without_restarts, ZOOKEEPER, (*ZOOKEEPER_FLAGS, *logging), main, seat=seat)
-
-
 def _format_all(request: DeployRequest, host: Host, nodes: Sequence[KafkaNode], files: Mapping[int, Path]) -> None:
     """Run Kafka's own tool, for all nodes at once: it also records the features that a new cluster of this version has.
 
@@ -295,19 +291,19 @@ def _format_all(request: DeployRequest, host: Host, nodes: Sequence[KafkaNode], 
             host.start(java_server(request_without_restarts, name, FORMAT_FLAGS, tool, seat=node.seat, follow_gc=False))
         deadline_s = time.monotonic() + FORMAT_S_MAX
         for name in names:
-            _await_format(request, host, name, deadline_s)
+            log_path = request.log_path(name)
+            while (status := host.status(name)).running:
+                if time.monotonic() > deadline_s:
+                    raise StartFailedError(
+                        f"Formatting Kafka's directory took over {FORMAT_S_MAX:.0f} s.", log_path=log_path
+                    )
+                time.sleep(0.02)
+            if status.exit_code != 0:
+                program = f"Kafka {request.distribution.version}'s storage tool"
+                raise ended_error(
+                    program, status.exit_code, find_cause(host.read_end(log_path, LOG_END_BYTES)), log_path
+                )
     finally:
         for name in names:
             with contextlib.suppress(TidegaugeError):
                 host.stop(name)
-
-
-def _await_format(request: DeployRequest, host: Host, name: str, deadline_s: float) -> None:
-    log_path = request.log_path(name)
-    while (status := host.status(name)).running:
-        if time.monotonic() > deadline_s:
-            raise StartFailedError(f"Formatting Kafka's directory took over {FORMAT_S_MAX:.0f} s.", log_path=log_path)
-        time.sleep(0.02)
-    if status.exit_code != 0:
-        program = f"Kafka {request.distribution.version}'s storage tool"
-        raise ended_error(program, status.exit_code, find_cause(host.read_end(log_path, LOG_END_BYTES)), log_path)

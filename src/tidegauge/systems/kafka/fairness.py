@@ -127,7 +127,9 @@ def hazards(case: Case) -> list[Hazard]:
 
 def _hidden_flush_hazard(case: Case) -> Iterator[Hazard]:
     """An fsync that the level does not ask for."""
-    by_time = _may_flush_by_time(case)
+    # Brokers flush by time where they don't say that they don't.
+    intervals = [value for _, value in case.server("broker", FLUSH_SCHEDULER)]
+    by_time = any(value != str(NEVER) for value in intervals) if intervals else case.in_force is not None
     flushed = [
         (name, value)
         for name, value in (*case.server("broker", *FLUSH_OF_BROKER), *case.server("topic", *FLUSH_OF_TOPIC))
@@ -143,14 +145,6 @@ def _hidden_flush_hazard(case: Case) -> Iterator[Hazard]:
             f"{CONFLUENT_2020}; {STREAMNATIVE_2020}",
             f"remove {' and '.join(name for name, _ in flushed)}, or compare at level 1 or 3",
         )
-
-
-def _may_flush_by_time(case: Case) -> bool:
-    """Whether brokers flush by time at all; so they do where they don't say that they don't."""
-    intervals = [value for _, value in case.server("broker", FLUSH_SCHEDULER)]
-    if not intervals and case.in_force is None:
-        return False
-    return not intervals or any(value != str(NEVER) for value in intervals)
 
 
 def _unclean_election_hazard(case: Case) -> Iterator[Hazard]:

@@ -96,16 +96,10 @@ def topic_problems(settings: Mapping[str, str], copies: int) -> dict[str, str]:
 def server_settings(jars: Path) -> ServerSettings | None:
     """The settings of the brokers in these jars; None if they don't say."""
     setting_names = _cached_setting_names(jars)
-    return (
-        ServerSettings(frozenset(setting_names), PATTERNS, frozenset(_internal_setting_names(jars)))
-        if setting_names
-        else None
-    )
-
-
-def _internal_setting_names(jars: Path) -> set[str]:
-    """Names of settings that the documentation leaves out: constants of the servers' own classes of settings."""
-    return {
+    if not setting_names:
+        return None
+    # Those that the documentation leaves out are constants of the servers' own classes of settings.
+    internal_names = {
         field.constant
         for jar in jars.glob("kafka-*.jar")
         if _JARS_OF_SERVERS.match(jar.name)
@@ -113,6 +107,7 @@ def _internal_setting_names(jars: Path) -> set[str]:
         for field in fields
         if field.name.endswith("_CONFIG") and field.constant and _NAME.fullmatch(field.constant)
     }
+    return ServerSettings(frozenset(setting_names), PATTERNS, frozenset(internal_names))
 
 
 def _cached_setting_names(jars: Path) -> list[str]:

@@ -131,6 +131,15 @@ def _plan_bookie(number: int, shape: Shape, request: DeployRequest, port: int, h
 
 
 def _deployment_of_plan(plan: ClusterPlan, host: Host) -> PulsarDeployment:
+    # Flags by kind of process, since they have different memory.
+    flags = {kind: _flags_of_process(plan, f"pulsar-{kind}", memory) for kind, memory in plan.memory.items()}
+    common = tuple(flag for flag in flags["broker"] if all(flag in others for others in flags.values()))
+    memory_flags = tuple(
+        f"{kind}: {flag}"
+        for kind, flags_of_kind in flags.items()
+        for flag in flags_of_kind
+        if flag.startswith(MEMORY_FLAGS)
+    )
     return PulsarDeployment(
         title=f"Pulsar {plan.request.distribution.version}",
         host=host,
@@ -140,7 +149,7 @@ def _deployment_of_plan(plan: ClusterPlan, host: Host) -> PulsarDeployment:
             *(bookie.process for bookie in plan.bookies),
             ZOOKEEPER,
         ),
-        jvm_flags=_disclosed_flags(plan),
+        jvm_flags=(*memory_flags, *common),
         bookies={bookie.process: bookie.http for bookie in plan.bookies},
         brokers={f"{broker.seat.address}:{broker.admin_port}": plan.node_of(broker) for broker in plan.brokers},
         ports=plan.ports,
@@ -150,19 +159,6 @@ def _deployment_of_plan(plan: ClusterPlan, host: Host) -> PulsarDeployment:
         ),
         nodes=plan.machines,
     )
-
-
-def _disclosed_flags(plan: ClusterPlan) -> tuple[str, ...]:
-    """Flags by kind of process, since they have different memory."""
-    flags = {kind: _flags_of_process(plan, f"pulsar-{kind}", memory) for kind, memory in plan.memory.items()}
-    common = tuple(flag for flag in flags["broker"] if all(flag in others for others in flags.values()))
-    memory_flags = tuple(
-        f"{kind}: {flag}"
-        for kind, flags_of_kind in flags.items()
-        for flag in flags_of_kind
-        if flag.startswith(MEMORY_FLAGS)
-    )
-    return (*memory_flags, *common)
 
 
 def _flags_of_process(plan: ClusterPlan, process: str, memory: Memory) -> tuple[str, ...]:
@@ -204,7 +200,13 @@ def _set_up(plan: ClusterPlan, deployment: PulsarDeployment) -> None:
     arguments = (*DRIVER_FLAGS, *setup_arguments(plan.metadata, plan.brokers))
     host.start(_process_spec(host, plan, SETUP, ZOOKEEPER_MEMORY, arguments))
     try:
-        _await_condition(deployment, f"{SETUP} did not end", lambda: _has_ended(host, log_path), SETUP_S_MAX, log_path)
+        _await_condition(
+            deployment,
+            f"{SETUP} did not end",
+            lambda: not host.status(SETUP).running or MAIN_DIED in host.read_end(log_path, LOG_END_BYTES),
+            SETUP_S_MAX,
+            log_path,
+        )
     finally:
         status = host.stop(SETUP)
     log = host.read_end(log_path, LOG_END_BYTES)
@@ -212,11 +214,6 @@ def _set_up(plan: ClusterPlan, deployment: PulsarDeployment) -> None:
     if failed or status.exit_code != 0:
         program = f"{deployment.title}'s set-up tool"
         raise ended_error(program, 1 if failed else status.exit_code, find_cause(log), log_path)
-
-
-def _has_ended(host: Host, log_path: Path) -> bool:
-    """Whether the tool has ended or will never: threads of its ZooKeeper client keep it when its main thread fails."""
-    return not host.status(SETUP).running or MAIN_DIED in host.read_end(log_path, LOG_END_BYTES)
 
 
 def _start_bookies(plan: ClusterPlan, deployment: PulsarDeployment) -> None:

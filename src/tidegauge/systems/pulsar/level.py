@@ -73,7 +73,15 @@ class Replication:
 
 def replication_of(settings: Sequence[Setting], nodes: int) -> Replication:
     """What these effective settings give. The weakest topic decides."""
-    brokers = list(_broker_defaults(settings))
+    brokers = [
+        _quorum_from_values(
+            scope,
+            f"managedLedgerDefaultAckQuorum={values.get(BROKER_QUORUMS[-1]) or 'not reported'}",
+            values,
+            BROKER_QUORUMS,
+        )
+        for scope, values in ((scope, values_of(settings, scope)) for scope in scopes_of(settings, "broker "))
+    ]
     policies = list(_namespace_policies(settings))
     ledgers = list(_open_ledger_quorums(settings))
     if nodes < MAJORITY_OF_3:
@@ -81,7 +89,12 @@ def replication_of(settings: Sequence[Setting], nodes: int) -> Replication:
         reason = f"managedLedgerDefaultAckQuorum={quorums}: there is no second copy"
         return Replication((HalfOfLevel("one bookie", False, reason),))
     # For the ledgers to come: the policy in force, where a topic reports it, else where it comes from.
-    deciding = [*(list(_topic_policies(settings)) or policies or brokers), *ledgers]
+    topics = [
+        _of_policy(scope, "persistence policy that applies: ", values)
+        for scope, values in ((scope, values_of(settings, scope)) for scope in scopes_of(settings))
+        if "bookkeeperAckQuorum" in values
+    ]
+    deciding = [*(topics or policies or brokers), *ledgers]
     if not deciding:
         return Replication((HalfOfLevel("cluster", None, "no ack quorum was read back"),))
     sync = weakest([HalfOfLevel(quorum.source, quorum.sync, quorum.said) for quorum in deciding])
@@ -157,13 +170,6 @@ def _ensemble_problems(ensemble: int, settings: Sequence[Setting], nodes: int) -
     return (f"{writable} bookies take writes{qualifier}, where an ensemble of {ensemble} is asked for: {reason}",)
 
 
-def _broker_defaults(settings: Sequence[Setting]) -> Iterator[Quorum]:
-    for scope in scopes_of(settings, "broker "):
-        values = values_of(settings, scope)
-        awaited = values.get(BROKER_QUORUMS[-1]) or "not reported"
-        yield _quorum_from_values(scope, f"managedLedgerDefaultAckQuorum={awaited}", values, BROKER_QUORUMS)
-
-
 def _namespace_policies(settings: Sequence[Setting]) -> Iterator[Quorum]:
     for setting in settings:
         if not (setting.scope.startswith("namespace ") and setting.name == "persistence" and setting.value):
@@ -173,13 +179,6 @@ def _namespace_policies(settings: Sequence[Setting]) -> Iterator[Quorum]:
         except (ValueError, TypeError):
             continue
         yield _of_policy(setting.scope, "persistence policy, which overrides the brokers' default: ", policy)
-
-
-def _topic_policies(settings: Sequence[Setting]) -> Iterator[Quorum]:
-    for scope in scopes_of(settings):
-        values = values_of(settings, scope)
-        if "bookkeeperAckQuorum" in values:
-            yield _of_policy(scope, "persistence policy that applies: ", values)
 
 
 def _of_policy(source: str, kind: str, values: Mapping[str, str]) -> Quorum:

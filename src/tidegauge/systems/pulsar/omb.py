@@ -159,16 +159,12 @@ def _bookies_needed(quorums: _Persistence) -> int:
 def _broker_settings(quorums: _Persistence) -> dict[str, str]:
     """What brokers of our own are told. Others' are told nothing, and what they do is not known before it is read."""
     deduplication = {"brokerDeduplicationEnabled": "true"} if quorums.deduplication_enabled else {}
-    return {**_quorum_settings(quorums), **deduplication}
-
-
-def _quorum_settings(quorums: _Persistence) -> dict[str, str]:
-    """What brokers of our own are told where it is not what they are told for the file's level anyway."""
     quorums_of_file = (quorums.ensemble_size, quorums.write_quorum, quorums.ack_quorum)
     usual = min(_bookies_needed(quorums), COPIES_MAX)
+    # For the file's level they are told these anyway.
     if quorums_of_file in ((usual, usual, 1), (usual, usual, min(MAJORITY_OF_3, usual))):
-        return {}
-    return dict(zip(BROKER_QUORUMS, map(str, quorums_of_file), strict=True))
+        return deduplication
+    return {**dict(zip(BROKER_QUORUMS, map(str, quorums_of_file), strict=True)), **deduplication}
 
 
 def _token_file(authentication: _Authentication, source: Source) -> str:

@@ -200,7 +200,10 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
         host.write(node.directory / "enabled_plugins", enabled_plugins(streams))
         # The data directory goes with the trial; the node's settings are kept with its log.
         host.write(request.log_directory / f"{node.process}.conf", settings)
-    mappers = _port_mappers(nodes, epmd_port)
+    # A node asks the port mapper at the address in the name of the node that it looks for: one for each address.
+    first_at = {node.seat.address: node for node in reversed(nodes) if node.seat.link}
+    mappers_apart = [Mapper(f"{EPMD}-{node.number}", node.seat, epmd_port) for node in reversed(first_at.values())]
+    mappers = mappers_apart or [Mapper(EPMD, LOOPBACK, epmd_port)]
     deployment = RabbitmqDeployment(
         title=f"RabbitMQ {layout.version}",
         host=host,
@@ -216,7 +219,18 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
     )
     with deployment.starting():
         for mapper in mappers:
-            deployment.start_process(_epmd_process(layout, home, mapper, request.log_path(mapper.name)))
+            # In the foreground: as a daemon it would leave the deployment's hands.
+            deployment.start_process(
+                ProcessSpec(
+                    name=mapper.name,
+                    argv=(str(layout.epmd), "-port", str(mapper.port), "-address", mapper.seat.address),
+                    env=epmd_environment(layout, home, mapper.port, mapper.seat.address),
+                    cwd=str(home),
+                    log_path=str(request.log_path(mapper.name)),
+                    stop_grace_s=5.0,
+                    network_node=mapper.seat.link,
+                )
+            )
         for mapper in mappers:
             _await_epmd(deployment, mapper)
         for node in nodes:
@@ -234,26 +248,6 @@ def _nodes_with_ports(request: DeployRequest, ports: Sequence[int]) -> list[Rabb
             RabbitNode(number, amqp, stream, management, distribution, metrics, directory, request.seat(number))
         )
     return nodes
-
-
-def _port_mappers(nodes: Sequence[RabbitNode], port: int) -> list[Mapper]:
-    """A node asks the port mapper at the address in the name of the node that it looks for: one for each address."""
-    first_at = {node.seat.address: node for node in reversed(nodes) if node.seat.link}
-    mappers_apart = [Mapper(f"{EPMD}-{node.number}", node.seat, port) for node in reversed(first_at.values())]
-    return mappers_apart or [Mapper(EPMD, LOOPBACK, port)]
-
-
-def _epmd_process(layout: Layout, home: Path, mapper: Mapper, log_path: Path) -> ProcessSpec:
-    """The port mapper's process, in the foreground: as a daemon it would leave the deployment's hands."""
-    return ProcessSpec(
-        name=mapper.name,
-        argv=(str(layout.epmd), "-port", str(mapper.port), "-address", mapper.seat.address),
-        env=epmd_environment(layout, home, mapper.port, mapper.seat.address),
-        cwd=str(home),
-        log_path=str(log_path),
-        stop_grace_s=5.0,
-        network_node=mapper.seat.link,
-    )
 
 
 def _server_process(layout: Layout, node: RabbitNode, environment: Mapping[str, str], log_path: Path) -> ProcessSpec:

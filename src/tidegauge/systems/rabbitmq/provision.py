@@ -87,7 +87,12 @@ class Apt:
 
     def update(self) -> None:
         """Fetch the suite's signed package list. Raises `AptError`."""
-        _require_programs("apt-get", "dpkg-deb")
+        missing = [name for name in ("apt-get", "dpkg-deb") if shutil.which(name) is None]
+        if missing:
+            raise AptError(
+                f"RabbitMQ is fetched as Debian packages, and this system has no {' and no '.join(missing)}.",
+                "Install RabbitMQ and give its directory: rabbitmq@/usr/lib/rabbitmq.",
+            )
         if not KEYRING.is_file():
             raise AptError(
                 f"Packages are fetched from Debian, and its keys are not here ({KEYRING}).",
@@ -166,15 +171,6 @@ def upstream_version(package_version: str) -> str:
 def unpack_package(package: Path, target: Path) -> None:
     """Unpack a package's files. Raises `AptError`."""
     _run_plain(["dpkg-deb", "-x", str(package), str(target)], None, 300, None)
-
-
-def _require_programs(*programs: str) -> None:
-    missing = [name for name in programs if shutil.which(name) is None]
-    if missing:
-        raise AptError(
-            f"RabbitMQ is fetched as Debian packages, and this system has no {' and no '.join(missing)}.",
-            "Install RabbitMQ and give its directory: rabbitmq@/usr/lib/rabbitmq.",
-        )
 
 
 def _run_plain(argv: Sequence[str], config: Path | None, seconds_max: int, cwd: Path | None) -> str:
@@ -416,7 +412,15 @@ def _fetch_packages(version: str, part: Path, entry: Path, report: Report) -> st
         if version in versions:
             text = f"Fetching RabbitMQ {version} with Erlang from Debian {suite} (once; it is kept in {entry.parent})."
             report(Progress(text))
-            _download_and_unpack(apt, versions[version], part)
+            downloads = part / "apt" / "packages"
+            downloads.mkdir(parents=True)
+            (part / TREE).mkdir()
+            lines = []
+            for package in apt.download(apt.packages(versions[version]), downloads):
+                lines.append(f"{cache.sha256_of(package)}  {package.name}\n")
+                unpack_package(package, part / TREE)
+                package.unlink()
+            (part / PACKAGE_LIST).write_text("".join(lines))
             shutil.rmtree(part / "apt", ignore_errors=True)
             return f"debian {suite}, rabbitmq-server {versions[version]}"
     if first_failure is not None and not existing:
@@ -428,18 +432,6 @@ def _fetch_packages(version: str, part: Path, entry: Path, report: Report) -> st
         f"rabbitmq {version} is in no release of Debian that can be reached.",
         f"Nearest that are: {', '.join(near)}. Or install it and give its directory: rabbitmq@/opt/rabbitmq.",
     )
-
-
-def _download_and_unpack(apt: Apt, package_version: str, part: Path) -> None:
-    downloads = part / "apt" / "packages"
-    downloads.mkdir(parents=True)
-    (part / TREE).mkdir()
-    lines = []
-    for package in apt.download(apt.packages(package_version), downloads):
-        lines.append(f"{cache.sha256_of(package)}  {package.name}\n")
-        unpack_package(package, part / TREE)
-        package.unlink()
-    (part / PACKAGE_LIST).write_text("".join(lines))
 
 
 def suites_for(version: str) -> list[str]:

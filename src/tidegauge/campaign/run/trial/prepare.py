@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from tidegauge.attestation.record import earlier_cuts, settings_digest
@@ -16,8 +16,6 @@ from tidegauge.errors import RunFailedError
 from tidegauge.fairness import sending_of
 from tidegauge.model.events import Observer, PhaseProgress
 from tidegauge.model.level import LevelFinding
-from tidegauge.model.sending import Sending
-from tidegauge.model.server import Setting
 from tidegauge.model.trial import Spec
 from tidegauge.worker.api import LoadOrder
 
@@ -83,17 +81,12 @@ def prepare_load(trial: RunningTrial[Spec]) -> tuple[RunningTrial[Spec], LoadOrd
         )
         trial.fairness.compare_trial(spec, in_force)
     began_with = BeganWith(tuple(topics), tuple(server_settings), tuple(client_settings))
-    trial = replace(trial, sending=_sending_of_producers(trial, settings), began_with=began_with)
+    # Producers send by their own settings as they were read back.
+    case = case_of(spec, trial.subject.choice, system, tuple(settings))
+    library = worker.facts.drivers.get(system.driver, "") if worker.facts else ""
+    sending = sending_of(case, system.client_facts(case).facts, library)
+    trial = replace(trial, sending=sending, began_with=began_with)
     if level.level is None:
         return trial, order, level
     attestations = trial.resources.attestations_of(spec.system, spec.choice, settings_digest(server_settings))
     return trial, order, replace(level, attested=earlier_cuts(attestations))
-
-
-def _sending_of_producers(trial: RunningTrial, settings: Sequence[Setting]) -> Sending | None:
-    """How producers send, by their own settings as they were read back."""
-    system = trial.subject.system
-    case = case_of(trial.spec, trial.subject.choice, system, tuple(settings))
-    facts = trial.worker.facts
-    library = facts.drivers.get(system.driver, "") if facts else ""
-    return sending_of(case, system.client_facts(case).facts, library)
