@@ -147,12 +147,12 @@ def refuted_words(levels: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str
 
 
 def promised_words(levels: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:
-    """The one level of all systems: "level 3 for every system (pulsar@4.2.4: bypass), as asked".
+    """The one level of all systems: "level 3 for every measured system (pulsar@4.2.4: bypass), as asked".
 
     "as found" where a cluster of others decides any of them.
     """
     level = next(iter(levels.values()))[1].level
-    whom = "every system" if len(levels) > 1 else next(iter(levels))
+    whom = "every measured system" if len(levels) > 1 else next(iter(levels))
     asked = AS_FOUND_WORDS if any(choice.as_found for choice, _ in levels.values()) else "as asked"
     kept = all(as_asked(choice, finding) for choice, finding in levels.values())
     # In which form each system gives its level, of those that have several: " (pulsar@4.2.4: bypass)". Without its name

@@ -317,7 +317,7 @@ def test_a_rename_is_seen() -> None:
     assert renames("text.replace('a', 'b')\nreplace(record, worker=None)\nnow.replace(tzinfo=UTC)") == []
 
 
-NAMES_AT_MOST = {"one_word": 0.19, "private_one_word": 0.01, "called_once": 0.25}
+NAMES_AT_MOST = {"one_word": 0.19, "private_one_word": 0.01, "called_once": 0.22}
 """Shares of all functions, by `scripts/readability.py`: they may fall, and then these are to follow."""
 
 

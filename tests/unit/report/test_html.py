@@ -125,7 +125,7 @@ def test_all_but_the_first_screen_is_folded_under_a_name_of_its_own(page: str) -
 
 
 def test_it_says_what_speaks_against_the_figures(page: str) -> None:
-    for words in ("level 3 for every system", "0 lost, 0 duplicated", "1 thing to know"):
+    for words in ("level 3 for every measured system", "0 lost, 0 duplicated", "1 thing to know"):
         assert words in page, words
 
 

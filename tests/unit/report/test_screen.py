@@ -241,14 +241,14 @@ def test_what_a_cluster_of_others_decides_was_not_asked_for(tmp_path: Path) -> N
         for as_found in (True, False)
         for one in pair()
     ]
-    assert "level 4 for every system, as found (one copy" in screen(stored(tmp_path / "found", *made[:2]))
-    assert "level 4 for every system, as asked (one copy" in screen(stored(tmp_path / "asked", *made[2:]))
+    assert "level 4 for every measured system, as found (one copy" in screen(stored(tmp_path / "found", *made[:2]))
+    assert "level 4 for every measured system, as asked (one copy" in screen(stored(tmp_path / "asked", *made[2:]))
 
 
 def test_where_no_level_was_asked_for_it_is_called_as_found_everywhere(tmp_path: Path) -> None:
     made = [replace(one, spec=replace(one.spec, choice=AS_FOUND), level=LevelFinding(4, ("x",))) for one in pair()]
     run = stored(tmp_path, *made)
-    assert "level 4 for every system, as found (one copy" in screen(run)
+    assert "level 4 for every measured system, as found (one copy" in screen(run)
     assert any(badge.text.startswith("Level 4 as found: settings read back") for badge in first_screen(run).badges)
 
 

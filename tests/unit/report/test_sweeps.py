@@ -220,7 +220,7 @@ def test_levels_are_equal_if_they_are_at_each_point() -> None:
     equal = [of(1, "kafka@1", "3", 3), of(2, "pulsar@2", "3", 3), of(3, "pulsar@2", "4", 4), of(4, "kafka@1", "4", 4)]
     assert levels_equal(equal)
     assert [where for where, _ in levels.by_point(equal)] == ["durability=3", "durability=4"]
-    assert levels.headline(equal).startswith("At durability=3: Durability: level 3 for every system")
+    assert levels.headline(equal).startswith("At durability=3: Durability: level 3 for every measured system")
     assert "At durability=4: Durability: level 4" in levels.headline(equal)
     assert len(levels.details(equal)) == 4
     assert not levels_equal([*equal[:3], of(4, "kafka@1", "4", 3)])

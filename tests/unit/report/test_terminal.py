@@ -33,8 +33,8 @@ SYSTEMS = ("pulsar@4.2.4", "kafka@4.3.1")
 GOLDEN = """\
 Run quick, started : finished, 4 of 4 trials finished.
 
-Durability: level 3 for every system, as asked, read back from the running servers: when a message
-is acknowledged, at least one replica has fsynced it.
+Durability: level 3 for every measured system, as asked, read back from the running servers: when a
+message is acknowledged, at least one replica has fsynced it.
   - kafka@4.3.1: level 3: one node: no replication; flush.messages=1: fsync before the
     acknowledgement
   - pulsar@4.2.4: level 3: one node: no replication; flush.messages=1: fsync before the
@@ -177,7 +177,7 @@ def test_what_must_be_read_with_a_level_is_said_with_it(tmp_path: Path) -> None:
 def test_equal_but_not_as_asked_says_so(tmp_path: Path) -> None:
     found = [replace(result, spec=replace(result.spec, choice=LevelChoice(4, "bypass"))) for result in pair()]
     text = rendered(run_report(stored(tmp_path, *found)))
-    assert "level 3 for every system, NOT AS ASKED" in text
+    assert "level 3 for every measured system, NOT AS ASKED" in text
 
 
 def test_an_invalid_only_trial_is_not_compared(tmp_path: Path) -> None:
