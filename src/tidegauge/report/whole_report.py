@@ -225,12 +225,16 @@ def _claim_lines(claims: Sequence[ClaimOfPage]) -> list[str]:
 
 
 def reason_lines(claim: ClaimOfPage) -> list[str]:
-    """Why a claim was decided so: a line for each place where that has a few reasons; [] of what was not measured."""
+    """Why a claim was decided so: a line for each place where that has a few reasons; [] of what was not measured.
+
+    Where no place has a figure, what is missing is one sentence.
+    """
     outcome = claim.outcome
     if outcome is None:
         return []
     places = grouped((part.reason, part.words) for part in outcome.parts)
-    if outcome.verdict is ClaimVerdict.NOT_DECIDED or not 1 < len(places) <= _REASONS_MAX:
+    was_tried = any(side.values for part in outcome.parts for side in part.sides)
+    if claim.claim.unreproducible or not was_tried or not 1 < len(places) <= _REASONS_MAX:
         return [outcome.reason]
     return [f"{join_places(named)}: {reason}" for reason, named in places.items()]
 

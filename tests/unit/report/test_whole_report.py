@@ -13,7 +13,7 @@ from repeated_reports import SPREAD, repeated_report
 from schema_checks import check_content
 
 from tidegauge.published.examine import report_named
-from tidegauge.published.verdict import ClaimOutcome, ClaimPart, ClaimVerdict
+from tidegauge.published.verdict import ClaimOutcome, ClaimPart, ClaimVerdict, Side
 from tidegauge.report.across import published_runs_content
 from tidegauge.report.html.whole_report import whole_report_page
 from tidegauge.report.plots.draw import draw_figure
@@ -151,7 +151,8 @@ def test_it_is_one_page_of_bounded_size(whole: WholeReportFacts, tmp_path: Path)
 
 def test_a_claim_about_several_places_has_a_line_for_each() -> None:
     places = ("crash of all nodes", "power cut of one node")
-    parts = tuple(ClaimPart(place, ClaimVerdict.CONTRADICTED, f"why: {place}", None, ()) for place in places)
+    cuts = Side("kafka", "cuts that lost acknowledged messages", "cuts", (20.0,), "", None, "")
+    parts = tuple(ClaimPart(place, ClaimVerdict.CONTRADICTED, f"why: {place}", None, (cuts,)) for place in places)
     outcome = ClaimOutcome("c", "x", "s", "same-guarantee", ClaimVerdict.CONTRADICTED, "all in one", parts)
     claim = report_named("streamnative-2020").claims[0]
 
@@ -161,5 +162,11 @@ def test_a_claim_about_several_places_has_a_line_for_each() -> None:
     assert lines() == [f"{place}: why: {place}" for place in places]
     assert lines(parts=parts[:1]) == ["all in one"]
     assert lines(parts=tuple(replace(part, reason="the same") for part in parts)) == ["all in one"]
-    assert lines(verdict=ClaimVerdict.NOT_DECIDED) == ["all in one"], "what is missing is read as one sentence"
+    assert lines(verdict=ClaimVerdict.NOT_DECIDED) == lines()
+    nowhere = tuple(replace(part, sides=(replace(cuts, values=(), missing="no cut counts"),)) for part in parts)
+    assert lines(verdict=ClaimVerdict.NOT_DECIDED, parts=nowhere) == ["all in one"]
+    with_one = (parts[0], nowhere[1])
+    assert lines(verdict=ClaimVerdict.NOT_DECIDED, parts=with_one) == lines(), "what was tried is to be read by place"
+    impossible = claim.model_copy(update={"unreproducible": "it takes two disks"})
+    assert reason_lines(ClaimOfPage(impossible, "x", "s", outcome)) == ["all in one"]
     assert reason_lines(ClaimOfPage(claim, "x", "s", None)) == []
