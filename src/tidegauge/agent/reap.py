@@ -101,20 +101,9 @@ def clean_leftovers() -> list[str]:
         with contextlib.suppress(OSError):
             notes += _clean_up_after(agent_id)
     with contextlib.suppress(OSError):
-        # Logs and locks of agents that died before they began a record. Young ones may belong to one starting now.
-        for path in registry.agents_directory().glob("*.lo[cg]*"):
-            lone = len(path.stem) == registry.AGENT_ID_CHARS and not path.with_suffix(".json").exists()
-            if lone and time.time() - path.stat().st_mtime > _LONE_AGE_S:
-                path.unlink(missing_ok=True)
+        _remove_lone_files()
     with contextlib.suppress(OSError):
-        # What load generators left for a run that nobody resumed.
-        result_files = sorted(results_directory().glob("*.results*"))
-        old = [path for path in result_files if time.time() - path.stat().st_mtime > RESULTS_AGE_S]
-        for path in old:
-            path.unlink(missing_ok=True)
-        days = RESULTS_AGE_S // 86_400
-        load_generators = plural(len(old), "load generator")
-        notes += [f"Removed figures of {load_generators}, left {days:.0f} days ago or earlier."] if old else []
+        notes += _remove_old_results()
     notes += [f"Removed the kernel trace {name}, left by an earlier run." for name in clean_traces()]
     return notes
 
@@ -149,6 +138,25 @@ def _is_agent_alive(record: Record) -> bool:
         return True
     os.close(lock)
     return False
+
+
+def _remove_lone_files() -> None:
+    """Logs and locks of agents that died before they began a record. Young ones may belong to one starting now."""
+    for path in registry.agents_directory().glob("*.lo[cg]*"):
+        lone = len(path.stem) == registry.AGENT_ID_CHARS and not path.with_suffix(".json").exists()
+        if lone and time.time() - path.stat().st_mtime > _LONE_AGE_S:
+            path.unlink(missing_ok=True)
+
+
+def _remove_old_results() -> list[str]:
+    """What load generators left for a run that nobody resumed."""
+    result_files = sorted(results_directory().glob("*.results*"))
+    old = [path for path in result_files if time.time() - path.stat().st_mtime > RESULTS_AGE_S]
+    for path in old:
+        path.unlink(missing_ok=True)
+    days = RESULTS_AGE_S // 86_400
+    load_generators = plural(len(old), "load generator")
+    return [f"Removed figures of {load_generators}, left {days:.0f} days ago or earlier."] if old else []
 
 
 def _clean_up_after(agent_id: str) -> list[str]:

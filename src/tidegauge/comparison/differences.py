@@ -83,47 +83,23 @@ def differences_of_runs(runs: Sequence[DisclosedRun]) -> list[Difference]:
 def differences_of_facts(sides: Sequence[Facts]) -> list[Difference]:
     """Everything that differs of what was recorded on several sides."""
     return [
-        Difference("host" if kind == "others" else kind, what, values)
+        difference
         for kind in KINDS
-        for what, values in differing([side.get(kind, {}) for side in sides], NOT_THERE)
+        for difference in _differences_of_kind(kind, [side.get(kind, {}) for side in sides])
     ]
 
 
 def facts_of_run(run: StoredRun) -> Facts:
     """What was recorded of a run as a whole: host and campaign."""
-    # The campaign's keys with their values, and what the command line put in their place.
-    text = run.campaign_text
-    by_key = {}
-    try:
-        content = YAML(typ="safe", pure=True).load(io.StringIO(text)) if text else {}
-        values = flatten(content, _yaml_parts) if isinstance(content, Mapping) else [("text", text)]
-        by_key = {key: str(value) for key, value in values}
-    except (YAMLError, ValueError):
-        by_key = {"text": text}
-    overrides = run.facts("campaign").get("overrides")
-    for key, value in overrides.items() if isinstance(overrides, Mapping) else ():
-        by_key = {
-            name: old for name, old in by_key.items() if name != key and not name.startswith((f"{key}.", f"{key}["))
-        }
-        by_key[f"{key} (command line)"] = str(value)
-    return {"host": _host_facts(run), "campaign": by_key}
+    return {"host": _host_facts(run), "campaign": _campaign_values(run)}
 
 
 def facts_of_trials(disclosed: DisclosedRun) -> Facts:
     """What was recorded of a run's trials: what else ran beside them, software, and settings in force."""
-    # Settings in force, and the JVM flags of servers. By name without its version, so that versions compare.
-    in_force: dict[str, str] = {}
-    for name, labels in grouped((family(label), label) for label in sorted(disclosed.disclosed)).items():
-        for label in labels:
-            title = name if len(labels) == 1 else label
-            of_label = disclosed.disclosed[label]
-            for (kind, scope, setting), value in normal_settings(of_label.settings).items():
-                in_force[f"{title}, {kind}{f', {scope}' if scope else ''}: {setting}"] = value
-            in_force[f"{title}, JVM flags"] = " ".join(map(without_places, of_label.jvm_flags)) or NOT_THERE
     return {
         "others": {"other programs": others_words(disclosed.run)},
         "software": _software_versions(disclosed),
-        "settings": in_force,
+        "settings": _settings_in_force(disclosed),
     }
 
 
@@ -194,6 +170,11 @@ def settings_digest(disclosed: Disclosed) -> str:
     return hashlib.sha256(repr(sorted(plain.items())).encode()).hexdigest()[:12]
 
 
+def _differences_of_kind(kind: str, sides: Sequence[Mapping[str, str]]) -> list[Difference]:
+    shown = "host" if kind == "others" else kind
+    return [Difference(shown, what, values) for what, values in differing(sides, NOT_THERE)]
+
+
 def _host_facts(run: StoredRun) -> dict[str, str]:
     facts = run.facts("host")
     by_name = {name.removesuffix("_bytes").replace("_", " "): _fact_in_words(name, facts.get(name)) for name in _HOST}
@@ -233,6 +214,38 @@ def _software_versions(disclosed: DisclosedRun) -> dict[str, str]:
         ):
             versions[f"{name}, {subject}"] = ", ".join(sorted(set(filter(None, values)))) or NOT_THERE
     return versions
+
+
+def _settings_in_force(run: DisclosedRun) -> dict[str, str]:
+    """Settings in force, and the JVM flags of servers. By name without its version, so that versions compare."""
+    in_force: dict[str, str] = {}
+    for name, labels in grouped((family(label), label) for label in sorted(run.disclosed)).items():
+        for label in labels:
+            title = name if len(labels) == 1 else label
+            disclosed = run.disclosed[label]
+            for (kind, scope, setting), value in normal_settings(disclosed.settings).items():
+                in_force[f"{title}, {kind}{f', {scope}' if scope else ''}: {setting}"] = value
+            in_force[f"{title}, JVM flags"] = " ".join(map(without_places, disclosed.jvm_flags)) or NOT_THERE
+    return in_force
+
+
+def _campaign_values(run: StoredRun) -> dict[str, str]:
+    """The campaign's keys with their values, and what the command line put in their place."""
+    text = run.campaign_text
+    by_key = {}
+    try:
+        content = YAML(typ="safe", pure=True).load(io.StringIO(text)) if text else {}
+        values = flatten(content, _yaml_parts) if isinstance(content, Mapping) else [("text", text)]
+        by_key = {key: str(value) for key, value in values}
+    except (YAMLError, ValueError):
+        by_key = {"text": text}
+    overrides = run.facts("campaign").get("overrides")
+    for key, value in overrides.items() if isinstance(overrides, Mapping) else ():
+        by_key = {
+            name: old for name, old in by_key.items() if name != key and not name.startswith((f"{key}.", f"{key}["))
+        }
+        by_key[f"{key} (command line)"] = str(value)
+    return by_key
 
 
 def _yaml_parts(value: Any) -> Parts | None:

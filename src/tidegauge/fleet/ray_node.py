@@ -395,15 +395,17 @@ def _processes_of_node(node: RayNode) -> list[psutil.Process]:
     processes = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            if process.status() == psutil.STATUS_ZOMBIE:
-                continue
-            # Those to which Ray gives a title lose their environment by that. A session's number may be another's by
-            # now. One that is just ending has no command any more.
-            if process.environ().get(_MARKER) == node.mark or (
-                os.getsid(process.pid) == node.session and "".join(process.cmdline()[:1]).startswith(_PROCESS_TITLE)
-            ):
+            if process.status() != psutil.STATUS_ZOMBIE and _is_of(node, process):
                 processes.append(process)
     return processes
+
+
+def _is_of(node: RayNode, process: psutil.Process) -> bool:
+    if process.environ().get(_MARKER) == node.mark:
+        return True
+    # Those to which Ray gives a title lose their environment by that. A session's number may be another's by now.
+    # One that is just ending has no command any more.
+    return os.getsid(process.pid) == node.session and "".join(process.cmdline()[:1]).startswith(_PROCESS_TITLE)
 
 
 def _fleet_directory() -> Path:

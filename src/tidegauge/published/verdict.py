@@ -357,10 +357,18 @@ def with_other_limit(answer: ClaimAnswer, limit: Resource | None, limits: Collec
 
     Whose disks were full there and whose CPUs were full here has not tried the report's reason.
     """
-    others = sorted({*limits} - {limit, Resource.UNKNOWN})
-    if limit is None or not others or answer.verdict is ClaimVerdict.NOT_DECIDED:
+    if limit is None or answer.verdict is ClaimVerdict.NOT_DECIDED:
+        return answer
+    others = _other_limits(limit, limits)
+    if not others:
         return answer
     return answer.with_remark(f"the report's reason is the {limit}, and here the limit was {join_with_and(others)}")
+
+
+def _other_limits(claimed: Resource, limits: Collection[Resource]) -> list[Resource]:
+    """What is known to have limited rates here and is not what a report names. One full thread is a full CPU, too."""
+    as_claimed = {claimed, Resource.SERVER_THREAD} if claimed is Resource.SERVER_CPU else {claimed}
+    return sorted({*limits} - as_claimed - {Resource.UNKNOWN})
 
 
 def within_window(answer: ClaimAnswer, limited: Sequence[str]) -> ClaimAnswer:
@@ -386,8 +394,7 @@ def judge_limit(claimed: Resource, limits: Collection[Resource], doubts: Sequenc
         limits: what limited each rate here; nothing where nobody recorded it.
         doubts: trial and reason of each that is DOUBTFUL.
     """
-    one_thread = claimed is Resource.SERVER_CPU and Resource.SERVER_THREAD in limits
-    others = sorted({*limits} - {claimed, *([Resource.SERVER_THREAD] if one_thread else ()), Resource.UNKNOWN})
+    others = _other_limits(claimed, limits)
     if others:
         reason = (
             f"the report names the {claimed}, and here the limit was {join_with_and(others)}: other hardware may differ"
@@ -397,7 +404,8 @@ def judge_limit(claimed: Resource, limits: Collection[Resource], doubts: Sequenc
     elif doubts:
         reason = f"the limit was the {claimed}, in a DOUBTFUL trial: {join_first(doubts, 1)}"
     else:
-        words = f"the limit was the {claimed} here, too{', of one thread' if one_thread else ''}"
+        of_one = ", of one thread" if Resource.SERVER_THREAD in limits else ""
+        words = f"the limit was the {claimed} here, too{of_one}"
         return ClaimAnswer(ClaimVerdict.CONFIRMED, words)
     return ClaimAnswer(ClaimVerdict.NOT_DECIDED, reason)
 
