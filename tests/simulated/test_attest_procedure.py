@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attest_doubles import Deployment, Worker
+from attest_doubles import Deployment, System, Worker
 from attest_scenes import NONE, Stage, all_at, only_the_first, outcome_of, stage
 from wrong_servers import (
     AcknowledgesBeforeItWrites,
@@ -23,7 +23,7 @@ from tidegauge.attestation.evidence import History
 from tidegauge.campaign.run import running_trial
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.model.attest import Act, ActKind, AttestOutcome, Cycle, Means, Role, Scenario
-from tidegauge.model.events import PhaseProgress
+from tidegauge.model.events import Note, PhaseProgress
 from tidegauge.model.server import Setting
 from tidegauge.plain import plain_value, typed_value
 from tidegauge.worker.api import LoadOrder, OnProgress, ignore_progress
@@ -214,17 +214,70 @@ def test_what_arrives_while_all_nodes_are_down_is_looked_for_in_data_files_too(s
     assert cut.lost == cut.cuts[0].at_risk, "all but the first, and of those at risk all but the late one"
 
 
-def test_servers_that_never_serve_again_end_the_trial_and_are_reported(stage: Stage) -> None:
-    found = outcome_of(stage.run(all_at(), all_at(number=3), never_again=True)).cycles
-    assert len(found) == 1
-    assert found[0].figures == {}
-    assert "killed by signal 9" in found[0].unreadable[0]
-    assert "deployment stopped" in stage.world.journal.entries
+def test_servers_that_never_serve_again_are_reported_and_replaced_until_the_third_in_a_row(stage: Stage) -> None:
+    cycles = [NONE, *(all_at(number=number) for number in range(2, 7)), Cycle(7, Scenario.NONE, (), tail_s=0.1)]
+    found = outcome_of(stage.run(*cycles, never_again=True)).cycles
+    assert [(cycle.number, cycle.served) for cycle in found] == [
+        (1, True),
+        (2, False),
+        (3, False),
+        (4, False),
+        (7, True),
+    ]
+    assert found[1].figures == {}
+    assert "killed by signal 9" in found[1].unreadable[0]
+    assert stage.world.journal.entries.count("deploy") == stage.world.journal.entries.count("deployment stopped") == 4
+    assert stage.world.journal.entries.count("disk disk-1 ext4") == stage.world.journal.entries.count("removed disk-1")
+    assert stage.world.journal.entries.count("result stored") == 1
+    notes = [event.text for event in stage.events if isinstance(event, Note)]
+    name = "0001-attest-kafka-cuts"
+    gone = f"{name}: the servers did not serve again after cycle 2 (kafka-1 was killed by signal 9); new ones go on."
+    assert notes[0] == gone
+    assert notes[1] == f"{name}: 2 of 7 cycles were carried out before and are kept."
+
+
+def test_new_servers_that_serve_again_go_on_with_the_same_scenario(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start_node = Deployment.start_node
+
+    def first_dies(deployment: Deployment, number: int) -> None:
+        deployment.never_again = stage.world.journal.entries.count("deploy") == 1
+        start_node(deployment, number)
+
+    monkeypatch.setattr(Deployment, "start_node", first_dies)
+    result = stage.run(NONE, *(all_at(number=number) for number in range(2, 6)))
+    assert [(cycle.number, cycle.served) for cycle in outcome_of(result).cycles] == [
+        (1, True),
+        (2, False),
+        (3, True),
+        (4, True),
+        (5, True),
+    ]
+    assert stage.store.cycles_stored == outcome_of(result)
+
+
+def test_what_was_found_is_the_result_where_no_new_servers_can_be_had(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy = System.deploy
+
+    def only_once(system: System, *order: Any) -> Deployment:
+        if "deploy" in stage.world.journal.entries:
+            raise StartFailedError("kafka-1 ended with exit code 1: no port is free.")
+        return deploy(system, *order)
+
+    monkeypatch.setattr(System, "deploy", only_once)
+    result = stage.run(NONE, all_at(), all_at(number=3), never_again=True)
+    assert [cycle.number for cycle in outcome_of(result).cycles] == [1, 2]
+    assert stage.store.result == result
+    notes = [event.text for event in stage.events if isinstance(event, Note)]
+    assert notes[-1].endswith(", and new ones can't be had: kafka-1 ended with exit code 1: no port is free.")
 
 
 def test_what_is_in_no_data_file_is_lost_though_nothing_serves(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     stage.world.find = only_the_first
-    (cut,) = outcome_of(stage.run(all_at(), all_at(number=3), never_again=True)).cycles
+    (cut,) = outcome_of(stage.run(all_at(), never_again=True)).cycles
     assert not cut.served
     assert "killed by signal 9" in cut.unreadable[0]
     assert (cut.figures["kept"], cut.in_files) == (0, 0)
@@ -274,6 +327,7 @@ def test_a_cycle_that_can_not_be_carried_out_costs_none_before_it(
         (1, 0, ()),
         (2, 1, ()),
         (3, 0, ("The topic could not be made.",)),
+        (4, 1, ()),
     ]
 
 

@@ -22,6 +22,7 @@ from tidegauge.attestation.judging import judge_scenarios, promise_of_level
 from tidegauge.attestation.record import earlier_cuts
 from tidegauge.attestation.scenario import describe_scenario, why_impossible
 from tidegauge.attestation.words import attest_outcome, attest_sentences
+from tidegauge.campaign.run import running_trial
 from tidegauge.errors import StartFailedError
 from tidegauge.model.attest import AttestOutcome, AttestPlan, AttestVerdict, FileSystem, Means, Scenario
 from tidegauge.model.level import LevelChoice
@@ -168,6 +169,12 @@ def refuse(*_: Any) -> Any:
     raise StartFailedError("kafka-1 can't be started: port taken.")
 
 
+def start_once() -> Callable[..., Any]:
+    """Starts servers the first time only."""
+    left = [running_trial.start_servers]
+    return lambda *arguments: left.pop()(*arguments) if left else refuse()
+
+
 PROCEDURES: dict[str, Scene] = {
     "an attestation": carried_out(lambda stage: stage.run(NONE, all_at())),
     "an attestation whose servers do not start": carried_out(
@@ -191,13 +198,19 @@ PROCEDURES: dict[str, Scene] = {
     "servers that never serve again": carried_out(
         lambda stage: stage.run(all_at(), server=Honest(), never_again=True), only_the_first
     ),
+    "servers that new ones replace": carried_out(
+        lambda stage: stage.run(all_at(), all_at(number=3), server=Honest(), never_again=True)
+    ),
+    "servers that no new ones replace": carried_out(
+        lambda stage: stage.run(all_at(), all_at(number=3), server=Honest(), never_again=True),
+        tidegauge__campaign__run__running_trial__start_servers=start_once(),
+    ),
 }
 
 
 def outcome_before(stage: Stage) -> AttestOutcome:
     """What the first cycle found in an earlier session."""
     before = outcome_of(stage.run(NONE))
-    stage.store.disks = ()
     stage.store.data_directory.mkdir(exist_ok=True)
     stage.events.clear()
     for left in (stage.store.directory / "evidence").iterdir():
@@ -287,6 +300,9 @@ CLAIMS = [
     Claim("read from node {}", "a copy that lacks messages", "copies that clients can't choose"),
     # campaign/run/trial/attest.py
     Claim("{} of {} cycles were carried out before", "an attestation that goes on", "an attestation"),
+    Claim("the servers did not serve again after cycle {} ({})", "servers that new ones replace", "an attestation"),
+    Claim("{}: {}; new ones go on.", "servers that new ones replace", "servers that never serve again"),
+    Claim("{}: {}, and new ones can't be had: {}", "servers that no new ones replace", "servers that new ones replace"),
 ]
 texts, test_every_sentence_is_listed, test_a_sentence_is_said_where_it_is_true_and_not_beside = make_tests(
     MODULES, SCENES, CLAIMS

@@ -507,7 +507,14 @@ class FakeTrialStore:
         self.disks: tuple[Path, ...] = ()
         self.journal_disks: tuple[Path, ...] = ()
         self.log_directory.mkdir(parents=True)
-        self.data_directory.mkdir()
+        self.make_data_directories()
+
+    def choose_disks(self, disks: Sequence[Path], journal_disks: Sequence[Path]) -> None:
+        self.disks, self.journal_disks = tuple(disks), tuple(journal_disks)
+
+    def make_data_directories(self) -> None:
+        for place in (self.data_directory, *self.disks, *self.journal_disks):
+            place.mkdir(exist_ok=True)
 
     def append_second(self, figures: SecondFigures, phase: str = "") -> None:
         self.seconds += 1

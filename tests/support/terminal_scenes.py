@@ -223,9 +223,9 @@ def searches_of(points: int, *, decided: bool = True, step: float = 100.0) -> tu
 def attest_run(**changes: object) -> StoredRun:
     """An attestation in which a level was refuted, or what else is to be found of it."""
     kept = attestation(**{"verdict": AttestVerdict.REFUTED, "lost": 3, **changes})
-    refuted = kept.verdict is AttestVerdict.REFUTED
+    refuted, decided = kept.verdict is AttestVerdict.REFUTED, kept.verdict is not AttestVerdict.INCONCLUSIVE
     made = attested(SPEC, outcome(cycle()))
-    return run_of(made, findings=(finding_of("attest", refuted=refuted, attestations=(kept,)),))
+    return run_of(made, findings=(finding_of("attest", refuted=refuted, decided=decided, attestations=(kept,)),))
 
 
 def plan_of(*trials: TrialSpec, full: FullSpeed = ASSUMED, places: Places = HERE, **changes: object) -> str:
@@ -467,6 +467,11 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "refuted by crashes": lambda: attest_run(means=Means.CRASH),
     "refuted by damage": lambda: attest_run(lost=0, corrupt=2),
     "not refuted": lambda: attest_run(verdict=AttestVerdict.NOT_REFUTED, lost=0),
+    "left open by crashes": lambda: attest_run(verdict=AttestVerdict.INCONCLUSIVE, lost=0, means=Means.CRASH),
+    "left open by cuts": lambda: attest_run(verdict=AttestVerdict.INCONCLUSIVE, lost=0),
+    "left open without a crash": lambda: attest_run(
+        verdict=AttestVerdict.INCONCLUSIVE, lost=0, cuts=0, means=Means.CRASH
+    ),
     "found": lambda: run_of(*pair(), findings=(finding_of(),)),
     "not decided": lambda: run_of(*pair(), findings=(finding_of(decided=False),)),
     "faulted": lambda: run_of(faulted(KAFKA, 1, PAUSED)),

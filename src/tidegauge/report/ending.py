@@ -32,6 +32,7 @@ from tidegauge.store.read import StoredRun
 from tidegauge.thresholds import ThresholdOutcome, repeats_may_decide
 
 ONCE_FIXED = "Once its cause is fixed, run it again: "
+_INSTEAD_OF_CRASHES = "A crash leaves what the kernel holds: leave out --crash, or 'means: crash', to cut the power."
 
 
 def command_words(run: StoredRun, verb: Sequence[str], repeat: int | None = None) -> list[str]:
@@ -313,7 +314,8 @@ def _invalid_or_good_ending(facts: RunFacts, program: str) -> Ending:
     if undecided:
         first = undecided[0]
         why = f"{first.experiment} has no answer for {names.name_of(first.system)}: {first.summary[0]}"
-        return Ending(End.INVALID, as_sentence(why), f"{ONCE_FIXED}{again}")
+        what = _INSTEAD_OF_CRASHES if _is_left_open_by_crashes(first) else f"{ONCE_FIXED}{again}"
+        return Ending(End.INVALID, as_sentence(why), what)
     undecided_rulings = [ruling for ruling in facts.rulings if ruling.outcome is ThresholdOutcome.NOT_DECIDED]
     if undecided_rulings:
         why = f"a threshold could not be decided, {thresholds.sentence(undecided_rulings[0])}"
@@ -321,6 +323,12 @@ def _invalid_or_good_ending(facts: RunFacts, program: str) -> Ending:
         rest = f"What is known of it: {program} show {shown_path(run.path)}"
         return Ending(End.INVALID, as_sentence(why), more if repeats_may_decide(undecided_rulings[0]) else rest)
     return Ending(End.GOOD)
+
+
+def _is_left_open_by_crashes(finding: Finding) -> bool:
+    """Whether it is an attestation by crashes that lost nothing, as those of servers whose data the kernel holds do."""
+    crashes = [attestation for attestation in finding.attestations if attestation.means is Means.CRASH]
+    return bool(crashes) and all(attestation.cuts and not attestation.lost for attestation in crashes)
 
 
 def _before_again(invalid: Sequence[MeasuredResult], busy: str) -> str:

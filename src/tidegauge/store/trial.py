@@ -75,9 +75,7 @@ class TrialStore:
         self._page_cache: dict[str, object] | None = earlier.get("page_cache")
         self._started_at = str(earlier.get("started_at") or now_text())
         make_directory(self.log_directory)
-        # On other hosts they are made there.
-        for data in () if self.spec.elsewhere else self._data_directories():
-            make_directory(data)
+        self.make_data_directories()
         self._write_status("running", "", "")
         self._seconds = Table(directory, seconds.NAME, seconds.columns)
         self._seconds.begin()
@@ -182,6 +180,15 @@ class TrialStore:
         write = partial(self._write_status, status, cause, now_text(), log_path, settings_refused=settings_refused)
         with_reserve(self.reserve, write)
         self.ended = True
+
+    def choose_disks(self, disks: Sequence[Path], journal_disks: Sequence[Path]) -> None:
+        """From now on the servers' data go there."""
+        self.disks, self.journal_disks = tuple(disks), tuple(journal_disks)
+
+    def make_data_directories(self) -> None:
+        """Make those that servers write to; on other hosts they are made there. Raises `RunFailedError`."""
+        for data in () if self.spec.elsewhere else self._data_directories():
+            make_directory(data)
 
     def remove_data(self) -> None:
         """Remove the server data, once the servers have stopped. Never raises."""

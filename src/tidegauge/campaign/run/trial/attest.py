@@ -1,8 +1,8 @@
 """An attestation trial: a deployment whose nodes have disks of their own; cycle after cycle of load, cut and reading.
 
-All cycles share the deployment; each has a topic of its own. A deployment that does not serve again after a cut ends
-the trial: what was found until then is kept, and that it did not is reported. What each cycle found is stored at once:
-a trial that was interrupted resumes after its last whole cycle, on servers of its own.
+All cycles share the deployment; each has a topic of its own. Where it does not serve again after a cut, that is kept
+and reported, and the cycles that are left go on with new servers: see `cycles_left`. What each cycle found is stored at
+once: a trial that was interrupted resumes after its last whole cycle, on servers of its own.
 """
 
 from __future__ import annotations
@@ -29,6 +29,33 @@ from tidegauge.model.trial import AttestResult, AttestSpec
 from tidegauge.numbers import plural
 
 UNKNOWN_LEVEL = LevelFinding(None, ())
+UNSERVED_IN_A_ROW_MAX = 3
+"""A scenario after which servers, new each time, did not serve again so often is not tried any further."""
+
+
+class ServersGoneError(Exception):
+    """The servers of an attestation do not serve again, and new ones could show more.
+
+    Attributes:
+        result: what was found until then.
+        totals: those of the last cycle.
+    """
+
+    def __init__(self, result: AttestResult, totals: TotalFigures) -> None:
+        """Make it of what would be the trial's end without new servers."""
+        super().__init__()
+        self.result = result
+        self.totals = totals
+        last = result.attest.cycles[-1]
+        self._why = f"the servers did not serve again after cycle {last.number} ({last.unreadable[0].rstrip('.')})"
+
+    def note_of_new_servers(self) -> Note:
+        """What is announced where new servers take their place."""
+        return Note(f"{self.result.spec.trial_id}: {self._why}; new ones go on.")
+
+    def note_of_end(self, error: RunFailedError) -> Note:
+        """What is announced where no new servers can be had."""
+        return Note(f"{self.result.spec.trial_id}: {self._why}, and new ones can't be had: {error.message}")
 
 
 class AttestProcedure(TrialProcedure[AttestSpec, AttestResult]):
@@ -53,10 +80,16 @@ class AttestProcedure(TrialProcedure[AttestSpec, AttestResult]):
     def carry_out_trial(
         self, trial: RunningTrial[AttestSpec], level: LevelFinding, started_at: str
     ) -> tuple[AttestResult, TotalFigures]:
-        """Carry out the cycles. Raises `OtherwiseError` if the settings in force are not those of the cycles before."""
+        """Carry out the cycles.
+
+        Raises `OtherwiseError` if the settings in force are not those of the cycles before, `ServersGoneError`.
+        """
         attestation = _AttestationTrial(trial, self._before, level)
         outcome = attestation.run()
-        return _result_of_trial(trial.spec, started_at, attestation, outcome), attestation.totals
+        result = _result_of_trial(trial.spec, started_at, attestation, outcome)
+        if cycles_left(trial.spec.attest, outcome.cycles):
+            raise ServersGoneError(result, attestation.totals)
+        return result, attestation.totals
 
     def clear_up(self, trial: RunningTrial[AttestSpec]) -> None:
         """Do nothing: each cycle has deleted its topic."""
@@ -69,6 +102,7 @@ def _make_disks(setup: TrialSetup[AttestSpec], cleanup: ExitStack) -> None:
         return
     disks = f"{plural(spec.nodes, 'disk')} ({plan.file_system.value})"
     resources.observer(PhaseStarted(spec.trial_id, "prepare", disks, None))
+    cleanup.callback(store.choose_disks, store.disks, store.journal_disks)
     disk_places = []
     for number, root in enumerate(by_turns(store.disks or (store.data_directory,), spec.nodes), 1):
         place = root / f"disk-{number}"
@@ -76,7 +110,7 @@ def _make_disks(setup: TrialSetup[AttestSpec], cleanup: ExitStack) -> None:
         seat = resources.seats.get(number)
         resources.host.rig.make_disk(place, plan.disk_bytes, plan.file_system.value, seat.link if seat else "")
         disk_places.append(place)
-    store.disks, store.journal_disks = tuple(disk_places), ()
+    store.choose_disks(disk_places, ())
 
 
 def _write_back_disks(trial: RunningTrial[AttestSpec]) -> None:
@@ -104,28 +138,25 @@ class _AttestationTrial:
     def __post_init__(self) -> None:
         """Find what is kept of before."""
         self._plan = self.trial.spec.attest
-        # The cycles from the first on that needn't be made again; the last one always is, for what a trial ends with.
-        outcomes_kept: list[CycleOutcome] = []
-        for cycle, outcome in zip(
-            self._plan.cycles[:-1], self.before.cycles if self.before is not None else (), strict=False
-        ):
-            if (cycle.number, cycle.scenario) != (outcome.number, outcome.scenario) or _is_enough(self._plan, outcome):
-                break
-            outcomes_kept.append(outcome)
+        outcomes_kept = list(self.before.cycles) if self.before is not None else []
+        # One cycle at least is carried out, for what a trial ends with.
+        while outcomes_kept and not cycles_left(self._plan, outcomes_kept):
+            outcomes_kept.pop()
         self._kept = tuple(outcomes_kept)
 
     def run(self) -> AttestOutcome:
-        """Carry out all cycles, until one can't be; of a positive control until one has lost something.
+        """Carry out all cycles that are left, until the servers do not serve again.
 
-        Raises `RunFailedError` if that is the first one.
+        Raises `RunFailedError` if the first of them can't be carried out.
         """
         outcomes: list[CycleOutcome] = list(self._kept)
         if outcomes:
             done = f"{len(outcomes)} of {len(self._plan.cycles)} cycles were carried out before and are kept"
             self.trial.resources.observer(Note(f"{self.trial.spec.trial_id}: {done}."))
         began_s = time.monotonic()
-        for cycle in self._plan.cycles[len(outcomes) :]:
-            self._report_progress(cycle, outcomes, began_s)
+        while left := cycles_left(self._plan, outcomes):
+            cycle = left[0]
+            self._report_progress(left, outcomes, began_s)
             try:
                 outcomes.append(self._carry_out_cycle(cycle))
             except RunFailedError as error:
@@ -136,7 +167,7 @@ class _AttestationTrial:
                     CycleOutcome(cycle.number, cycle.scenario, (), 0, unreadable=(error.message,), served=False)
                 )
             self.trial.store.write_cycles(AttestOutcome(self._digest, tuple(outcomes)))
-            if _is_enough(self._plan, outcomes[-1]):
+            if not outcomes[-1].served:
                 break
         self.took_s = time.monotonic() - began_s
         return AttestOutcome(self._digest, tuple(outcomes))
@@ -168,19 +199,32 @@ class _AttestationTrial:
             name = trial.spec.trial_id
             raise OtherwiseError(f"The settings now in force are not those that {name} was begun with.", START_ANEW)
 
-    def _report_progress(self, cycle: Cycle, outcomes: Sequence[CycleOutcome], began_s: float) -> None:
+    def _report_progress(self, left: Sequence[Cycle], outcomes: Sequence[CycleOutcome], began_s: float) -> None:
         """Report what begins now, and how long all may take yet."""
-        done, total, kept = len(outcomes), len(self._plan.cycles), len(self._kept)
+        cycle, done, kept = left[0], len(outcomes), len(self._kept)
         if done == kept or cycle.scenario is not outcomes[-1].scenario:
             self.trial.phase("attest", f"{cycle.scenario.value}: {describe_scenario(cycle.scenario, self._plan.means)}")
-        left_s = (time.monotonic() - began_s) / (done - kept) * (total - done) if done > kept else None
-        progress = PhaseProgress(self.trial.spec.trial_id, f"cycles ({cycle.scenario.value})", done, total, left_s)
+        left_s = (time.monotonic() - began_s) / (done - kept) * len(left) if done > kept else None
+        of_what = f"cycles ({cycle.scenario.value})"
+        progress = PhaseProgress(self.trial.spec.trial_id, of_what, done, done + len(left), left_s)
         self.trial.resources.observer(progress)
 
 
-def _is_enough(plan: AttestPlan, outcome: CycleOutcome) -> bool:
-    """Whether no cycle needs to follow: the servers are gone, or a positive control has lost something."""
-    return not outcome.served or (plan.control and outcome.scenario is not Scenario.NONE and outcome.lost > 0)
+def cycles_left(plan: AttestPlan, outcomes: Sequence[CycleOutcome]) -> list[Cycle]:
+    """The cycles of a plan that are still to be carried out, in order.
+
+    None of a positive control that has lost something, nor of a scenario whose last `UNSERVED_IN_A_ROW_MAX` cycles
+    ended with servers that did not serve again.
+    """
+    if plan.control and any(outcome.lost for outcome in outcomes if outcome.scenario is not Scenario.NONE):
+        return []
+    given_up = set()
+    for scenario in {outcome.scenario for outcome in outcomes}:
+        latest = [outcome for outcome in outcomes if outcome.scenario is scenario][-UNSERVED_IN_A_ROW_MAX:]
+        if len(latest) == UNSERVED_IN_A_ROW_MAX and not any(outcome.served for outcome in latest):
+            given_up.add(scenario)
+    numbers = {outcome.number for outcome in outcomes}
+    return [cycle for cycle in plan.cycles if cycle.number not in numbers and cycle.scenario not in given_up]
 
 
 def _result_of_trial(

@@ -20,13 +20,14 @@ from tidegauge.campaign.run.running_trial import (
     server_directories,
     start_trial,
 )
-from tidegauge.campaign.run.trial.attest import AttestProcedure
+from tidegauge.campaign.run.trial.attest import AttestProcedure, ServersGoneError
 from tidegauge.campaign.run.trial.load import LoadProcedure
 from tidegauge.campaign.run.trial.procedure import Result, TrialProcedure
 from tidegauge.campaign.run.trial.read import ReadProcedure
+from tidegauge.errors import RunFailedError
 from tidegauge.model import disk_needs
 from tidegauge.model.attest import AttestOutcome
-from tidegauge.model.trial import AnyResult, AnySpec, AttestSpec, LoadSpec, ReadSpec, Spec, TrialSpec
+from tidegauge.model.trial import AnyResult, AnySpec, AttestResult, AttestSpec, LoadSpec, ReadSpec, Spec, TrialSpec
 from tidegauge.store.trial import TrialStore
 
 
@@ -77,7 +78,7 @@ def run_trial(
     running = shared.earlier_trial
     try:
         if isinstance(spec, AttestSpec):
-            return _carry_out_procedure(AttestProcedure(before), TrialSetup(spec, subject, resources, store), shared)
+            return _carry_out_attestation(TrialSetup(spec, subject, resources, store), before, shared)
         if isinstance(spec, ReadSpec):
             return _carry_out_procedure(
                 ReadProcedure(), TrialSetup(spec, subject, resources, store, running, fairness), shared
@@ -88,6 +89,26 @@ def run_trial(
     except BaseException:
         shared.close()
         raise
+
+
+def _carry_out_attestation(
+    setup: TrialSetup[AttestSpec], before: AttestOutcome | None, shared: SharedServers
+) -> AttestResult:
+    """Go through the phases, and again with new servers wherever those before did not serve again after a cut."""
+    gone: ServersGoneError | None = None
+    while True:
+        try:
+            return _carry_out_procedure(AttestProcedure(before), setup, shared)
+        except ServersGoneError as error:
+            gone, before = error, error.result.attest
+            setup.resources.observer(gone.note_of_new_servers())
+            setup.store.make_data_directories()
+        except RunFailedError as error:
+            if gone is None:
+                raise
+            setup.resources.observer(gone.note_of_end(error))
+            setup.store.finish(gone.result, gone.totals)
+            return gone.result
 
 
 def _carry_out_procedure(
