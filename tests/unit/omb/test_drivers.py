@@ -365,6 +365,7 @@ def test_rabbitmqs_queues_on_a_node_of_our_own(tmp_path: Path, queue: str, persi
         ),
         (KAFKA, "acks=all", "acks=2", ["10: producerConfig.acks: '2': must be one of all, -1, 0, 1"]),
         (KAFKA, "linger.ms=2", "linger.ms=-1", ["11: producerConfig.linger.ms: '-1'", "at least 0"]),
+        (KAFKA, "linger.ms=2", f"linger.ms={'9' * 400}", ["11: producerConfig.linger.ms: '999"]),
         (KAFKA, "max.request.size=4194304", "max.request.size=4M", ["14: producerConfig.max.request.size: '4M'"]),
         (
             KAFKA,

@@ -122,10 +122,9 @@ class _Reader:
         self.refuse(block, key, f"must not come from a driver file, which is copied into the run: {AUTH_ADVICE}")
 
     def number(self, settings: dict[str, str], key: str, default: int) -> int:
-        try:
-            return int(settings.pop(key, str(default)))
-        except ValueError:
-            return default  # It is refused already.
+        text = settings.pop(key, str(default))
+        # Anything else is refused already.
+        return int(text) if _is_whole_number(text) else default
 
     def topic(self, settings: dict[str, str], replication: int) -> dict[str, str]:
         """Checks topicConfig: what topics are made with, each a whole number but the two that switch something on."""
