@@ -325,3 +325,19 @@ def test_a_files_legend_has_the_stripes_of_its_bars() -> None:
     swept = replace(BARS, x=Axis("durability level", form=Form.WORDS, names=("2", "4")), lines=())
     for place, patterns in ((1, 0), (7, 2)):
         assert svg_file(swept, {A: 0, B: place}).decode().count("url(#h") == patterns
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (17.438251, "17.4 %"),
+        (50.0, "50 %"),
+        (91.718185, "91.72 %"),
+        (99.9, "99.9 %"),
+        (99.916667, "99.9167 %"),
+        (99.9999, "99.9999 %"),
+        (100.0, "100 %"),
+    ],
+)
+def test_a_percentile_has_as_many_digits_as_its_tail_needs(value: float, text: str) -> None:
+    assert PERCENTILES.x.text(value) == text

@@ -416,12 +416,19 @@ def values_per_stretch(y: Sequence[float | None], points_max: int) -> int:
     return math.ceil(len(y) / (points_max // (2 if None not in y else 3)))
 
 
+def _percentile_words(value: float) -> str:
+    """A percentile in as many digits as tell what is above it: "17.4 %", "99.17 %", "99.9167 %"."""
+    above = 100 - value
+    digits = min(6, 2 - math.floor(math.log10(above))) if above > 0 else 0
+    return f"{trimmed(round(value, digits))} %"
+
+
 _FORMS: dict[Form, Callable[[float], str]] = {
     Form.MS: ms,
     Form.COUNT: count,
     Form.SHORT: short,
     Form.SECOND: lambda value: f"{value:.0f} s",
-    Form.PERCENT: lambda value: f"{trimmed(value)} %",
+    Form.PERCENT: _percentile_words,
     Form.SHARE: lambda value: percent(value / 100),
     Form.TRIAL: lambda value: f"trial {value:.0f}",
     Form.SIGNED: lambda value: f"{'+' if value > 0 else ''}{short(value)}" if value else "0",
