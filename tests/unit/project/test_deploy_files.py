@@ -16,7 +16,7 @@ import yaml
 from typer.testing import CliRunner
 
 from tidegauge.fleet.file import read_fleet_file
-from tidegauge.model.host import LOAD_ROLE, SERVER_ROLE
+from tidegauge.model.host import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE
 
 autoscaler = pytest.importorskip("ray.autoscaler", reason="needs Ray: make fleet")
 
@@ -87,7 +87,12 @@ def test_a_cluster_is_one_that_rays_reader_for_kubernetes_takes() -> None:
     from ray.autoscaler._private.kuberay.autoscaling_config import _derive_autoscaling_config_from_ray_cr
 
     types = _derive_autoscaling_config_from_ray_cr(loaded("kuberay.yaml"))["available_node_types"]
-    assert {name: kind["min_workers"] for name, kind in types.items()} == {"headgroup": 0, "server": 3, "load": 4}
+    assert {name: kind["min_workers"] for name, kind in types.items()} == {
+        "headgroup": 0,
+        "server": 3,
+        "load": 4,
+        "keeper": 1,
+    }
 
 
 @pytest.mark.parametrize(("name", "load_hosts"), [("fleet-3-4.yaml", 4), ("fleet-3.yaml", 0)])
@@ -101,7 +106,7 @@ def test_hosts_of_the_reports_are_as_many_as_the_fleet_wants() -> None:
     wanted = dict(read_fleet_file(DEPLOY / "fleet-3-4.yaml").hosts_of_role)
     for name in CLUSTERS[:2]:
         types = loaded(name)["available_node_types"]
-        assert {role: types[role]["min_workers"] for role in (SERVER_ROLE, LOAD_ROLE)} == wanted
+        assert {role: types[role]["min_workers"] for role in (SERVER_ROLE, LOAD_ROLE, KEEPER_ROLE)} == wanted
         for role, kind in types.items():
             # A type's setup replaces everybody's.
             if role != "controller":
