@@ -39,7 +39,7 @@ Tls = Annotated[
         help="Encrypt Ray with this host's tls.crt and tls.key, and ca.crt (default: no TLS). All hosts, or none.",
     ),
 ]
-Role = Annotated[str, typer.Option("--role", metavar="NAME", help="What this host is for: server, load or controller.")]
+Role = Annotated[str, typer.Option("--role", metavar="NAME", help="What this host is for: server, load, keeper or controller.")]
 FleetPath = Annotated[
     Path | None,
     typer.Argument(
@@ -227,6 +227,6 @@ def _checked_role(role: str) -> str:
     if not re.fullmatch(_ROLE_PATTERN, role):
         raise UserError(
             f"--role {role}: must begin with a letter and hold only lower-case letters, digits and '-', at most 31.",
-            "Name a role such as server, load or controller.",
+            "Name a role such as server, load, keeper or controller.",
         )
     return role

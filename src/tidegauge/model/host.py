@@ -115,6 +115,7 @@ class MemoryNeed:
     """What the trials of one system need at most, MiB. `servers` are (), and `nodes` 0, where others run them.
 
     `worker` is what each of the `workers` needs that carry out a trial together, 0 of them where they are on others.
+    `on_fleet`: whether the servers are started on other hosts, whose memory is not this one's.
     """
 
     system: str
@@ -123,6 +124,7 @@ class MemoryNeed:
     reserve_mb: int = RESERVE_MB
     nodes: int = 0
     workers: int = 1
+    on_fleet: bool = False
 
     @property
     def servers_mb(self) -> int:
@@ -147,6 +149,8 @@ class MemoryNeed:
     def __str__(self) -> str:
         processes = " + ".join(map(str, self.servers))
         nobody = "it has no servers, " if self.nodes else "its servers are others', "
+        if self.on_fleet:
+            nobody = "its servers are on other hosts, "
         servers = f"{self.servers_mb:,} for {processes}, " if self.servers else nobody
         workers = "the load generator" if self.workers == 1 else f"{self.workers} load generators"
         load = f"{self.worker_mb:,} for {workers}, " if self.workers else "its load generators on other hosts, "

@@ -281,7 +281,7 @@ def _need_of_system(point: Point, choice: SystemChoice, workers: Workers) -> Mem
     most = max((spec.generators for spec in workers.trials if isinstance(spec, LoadSpec)), default=0)
     workers_here = 0 if workers.choice.hosts else max(workers.choice.count, most)
     if not campaign.starts_here(choice):
-        return MemoryNeed(name, (), worker, workers=workers_here)
+        return MemoryNeed(name, (), worker, workers=workers_here, on_fleet=choice.attach is None)
     servers = tuple(server_processes(campaign, choice))
     return MemoryNeed(name, servers, worker, nodes=campaign.nodes, workers=workers_here)
 
