@@ -39,7 +39,9 @@ Tls = Annotated[
         help="Encrypt Ray with this host's tls.crt and tls.key, and ca.crt (default: no TLS). All hosts, or none.",
     ),
 ]
-Role = Annotated[str, typer.Option("--role", metavar="NAME", help="What this host is for: server, load, keeper or controller.")]
+Role = Annotated[
+    str, typer.Option("--role", metavar="NAME", help="What this host is for: server, load, keeper or controller.")
+]
 FleetPath = Annotated[
     Path | None,
     typer.Argument(

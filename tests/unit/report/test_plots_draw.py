@@ -341,3 +341,15 @@ def test_a_files_legend_has_the_stripes_of_its_bars() -> None:
 )
 def test_a_percentile_has_as_many_digits_as_its_tail_needs(value: float, text: str) -> None:
     assert PERCENTILES.x.text(value) == text
+
+
+@pytest.mark.parametrize(("values", "all_marked"), [(60, True), (61, False)])
+def test_of_many_values_only_those_with_words_are_marked(values: int, all_marked: bool) -> None:
+    ticks = tuple((float(number), f"11-{number:02d} 03:24") for number in range(values))
+    series = Series(A, "", tuple(value for value, _ in ticks), (1.0,) * values, Mark.POINTS)
+    plot = replace(PLOT, x=Axis("run", form=Form.COUNT, ticks=ticks), series=(series,), spans=(), lines=())
+    _, axes = draw_figure(plot, PLACES)
+    words = [label.get_text() for label in axes.get_xticklabels()]
+    assert (len(words) == values) is all_marked
+    assert ("" in words) is all_marked
+    assert words[0] == "11-00 03:24"

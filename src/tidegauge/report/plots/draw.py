@@ -483,8 +483,15 @@ def _set_ticks(axes: Axes, plot: Plot) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
 
 
+_MARKS_MAX = 60
+"""Of values on an axis: more would be a comb, which takes most of the time of drawing."""
+
+
 def _mark_values(axes: Axes, axis: Axis) -> None:
-    """The values that an axis has: each with its words, but for those that would be written over the one before."""
+    """The values that an axis has: each with its words, but for those that would be written over the one before.
+
+    Of more than `_MARKS_MAX` only those with words are marked.
+    """
     at = [value for value, _ in axis.ticks]
     words, end_pt = [], -math.inf
     for value, text in axis.ticks:
@@ -492,6 +499,9 @@ def _mark_values(axes: Axes, axis: Axis) -> None:
         fits = middle_pt - half_pt > end_pt
         words.append(text if fits else "")
         end_pt = middle_pt + half_pt + 2 if fits else end_pt
+    if len(at) > _MARKS_MAX:
+        at = [value for value, text in zip(at, words, strict=True) if text]
+        words = [text for text in words if text]
     axes.xaxis.set_major_locator(FixedLocator(at))
     axes.xaxis.set_major_formatter(FixedFormatter(words))
 
