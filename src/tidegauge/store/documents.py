@@ -87,11 +87,14 @@ def _check_parts(content: dict[str, Any]) -> None:
     """Refuse what is nested too deeply, and texts of huge numbers, which would be taken for such."""
     level: list[dict[str, Any] | list[Any]] = [content]
     for _ in range(_DEPTH_MAX):
-        inner = [part for whole in level for part in (whole.values() if isinstance(whole, dict) else whole)]
+        inner: list[Any] = []
+        for whole in level:
+            inner += whole.values() if isinstance(whole, dict) else whole
+        # JSON has no other types, and histories of many runs have millions of parts.
         for part in inner:
-            if isinstance(part, str) and len(part) > _NUMBER_CHARS_MAX and _NUMBER.fullmatch(part):
+            if type(part) is str and len(part) > _NUMBER_CHARS_MAX and _NUMBER.fullmatch(part):
                 raise DamagedError(f"a number of {len(part):,} characters")
-        level = [part for part in inner if isinstance(part, dict | list)]
+        level = [part for part in inner if type(part) is dict or type(part) is list]
         if not level:
             return
     raise DamagedError("nested too deeply")
