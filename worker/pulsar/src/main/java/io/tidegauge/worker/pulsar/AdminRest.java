@@ -10,6 +10,8 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.pulsar.client.api.Authentication;
 import org.apache.pulsar.client.api.AuthenticationDataProvider;
 import org.apache.pulsar.client.api.AuthenticationFactory;
@@ -24,6 +26,8 @@ final class AdminRest {
 
   /** Of what a broker answers at once, if it answers. */
   private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(10);
+
+  private static final Pattern MESSAGE = Pattern.compile("Message: (.*)");
 
   private final Connection connection;
   private final HttpApi http;
@@ -85,6 +89,12 @@ final class AdminRest {
     return callAt(base, method, path, null, REQUEST_TIMEOUT);
   }
 
+  /** The broker's own words for why it did not do as asked, without the page of its stack. */
+  static String messageOf(HttpApi.Answer answer) {
+    Matcher message = MESSAGE.matcher(answer.reason());
+    return message.find() ? message.group(1).strip() : answer.reason();
+  }
+
   /**
    * The error for an answer that is not good. Pulsar refuses a user that it knows by 401 as well,
    * but then with a reason; who is not known meets a filter before, which gives none.
@@ -92,7 +102,7 @@ final class AdminRest {
   static DriverException refusal(String what, HttpApi.Answer answer) {
     String begin = "Pulsar could not " + what + ": ";
     String status = "HTTP " + answer.status();
-    String said = answer.reason();
+    String said = messageOf(answer);
     String reason = said.isEmpty() ? status : said + " (" + status + ")";
     boolean unauthorised = answer.status() == HttpApi.UNAUTHORISED;
     if (answer.status() == HttpApi.FORBIDDEN || unauthorised && !said.isEmpty()) {

@@ -2,8 +2,6 @@ package io.tidegauge.worker.pulsar;
 
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.drivers.HttpApi;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * What a broker says of single entries. To a reader it says nothing of one that it can't read, such
@@ -11,9 +9,6 @@ import java.util.regex.Pattern;
  */
 final class Entries {
   private static final int SERVER_ERROR = 500;
-
-  /** The broker's words amid a page of its stack. */
-  private static final Pattern MESSAGE = Pattern.compile("Message: (.*)");
 
   /** An entry behind the last one is not there yet. */
   private static final String BEHIND_LAST = "LastConfirmedEntry";
@@ -31,8 +26,11 @@ final class Entries {
     if (answer.status() < SERVER_ERROR || answer.body().contains(BEHIND_LAST)) {
       return "";
     }
-    Matcher message = MESSAGE.matcher(answer.reason());
-    String said = message.find() ? message.group(1) : answer.reason();
-    return "Pulsar could not read ledger " + ledger + " entry " + entry + ": " + said;
+    return "Pulsar could not read ledger "
+        + ledger
+        + " entry "
+        + entry
+        + ": "
+        + AdminRest.messageOf(answer);
   }
 }

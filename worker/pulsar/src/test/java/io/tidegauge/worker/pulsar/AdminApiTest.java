@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.sun.net.httpserver.HttpServer;
 import io.tidegauge.worker.api.EffectiveSetting;
 import io.tidegauge.worker.api.Progress;
+import io.tidegauge.worker.drivers.HttpApi;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -82,6 +83,14 @@ class AdminApiTest {
         .isEqualTo("Pulsar could not read ledger 5 entry 2: Entry digest does not match");
     reasons = "{'reason':'Message: LastConfirmedEntry is 5:1 when reading entry 2'}";
     assertThat(entries.refusal(name, 5, 2)).isEmpty();
+  }
+
+  @Test
+  void aRefusalIsSaidWithoutTheBrokersStack() {
+    String reason = "\\n --- An error ---\\n\\nMessage: Error code: -10\\n\\nStacktrace:\\n at a.B";
+    assertThat(
+            AdminRest.refusal("do it", new HttpApi.Answer(500, "{\"reason\":\"" + reason + "\"}")))
+        .hasMessage("Pulsar could not do it: Error code: -10 (HTTP 500)");
   }
 
   @Test
