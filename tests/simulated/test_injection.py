@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from injection_scenes import CUT_NS, NODES, Recorder, done, fault, injecting
 
-from tidegauge.campaign.plan.limits import NO_RIG
+from tidegauge.campaign.run.node_limits import NodeRig
 from tidegauge.campaign.run.running_trial import RunningTrial, with_faults
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.model.faults import BOTH, INTO, OUT_OF, Fault, FaultKind
@@ -174,7 +174,7 @@ class StartingNode:
     subject: Any
     worker: Any
     deployment: Any
-    node_rig: Any = NO_RIG
+    node_rig: Any = field(default_factory=NodeRig)
     faults: Any = None
 
     def check(self) -> None:

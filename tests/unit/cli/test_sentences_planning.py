@@ -14,8 +14,9 @@ from sentence_scenes import Scene, Stage, make_tests
 from sentence_templates import Claim, claims_of
 
 from tidegauge.campaign.model import Campaign, SystemChoice
-from tidegauge.campaign.plan.limits import check_handles, limit_servers, refused_faults, too_small
+from tidegauge.campaign.plan.limits import check_handles, refused_faults, too_small
 from tidegauge.campaign.read.parse import parse_campaign
+from tidegauge.campaign.run.node_limits import limit_servers
 from tidegauge.cli import planning
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.model.faults import Fault, FaultKind
@@ -23,7 +24,7 @@ from tidegauge.model.host import UNBOUNDED, LoadBounds, MemoryAvailable
 from tidegauge.model.workload import ServerLimits
 from tidegauge.systems import registry
 
-MODULES = ["campaign/plan/limits.py", "cli/planning.py"]
+MODULES = ["campaign/plan/limits.py", "campaign/run/node_limits.py", "cli/planning.py"]
 PULSAR = "{name: pulsar, shape: {brokers: 2, layout: tiered}}"
 ATTACHED = "{name: kafka, attach: {bootstrap-servers: 'h:9092'}}"
 PARTED = ", faults: [{kind: partition, target: 1, at: 2s, duration: 2s}]"
@@ -181,6 +182,7 @@ CLAIMS = [
     Claim("{}: workload.partitions: with {} partitions", "many partitions and few files", "many partitions"),
     Claim("{} can't be made here: {}", "a cut that can't be made", "a cut without memory limits"),
     Claim("server-memory {} MiB is less than", "servers larger than their limit", "servers as large as their limit"),
+    # campaign/run/node_limits.py
     Claim("server-memory and disk have no effect", "limits of others' servers", "limits without disks"),
     Claim("disk: direct-io could not be set", "limits without disks", "limits without memory"),
     Claim("server-memory: {} could not be set", "limits without memory", "limits without disks"),

@@ -13,7 +13,7 @@ from patience import wait_for
 from tidegauge.agent.api import ProcessSpec
 from tidegauge.agent.local import LocalHost
 from tidegauge.agent.reap import image_of, remove_disk
-from tidegauge.campaign.plan.limits import LimitedHost
+from tidegauge.campaign.run.node_limits import LimitedHost
 from tidegauge.hosts import cgroups, commands, loop_disk
 
 SIZE_BYTES = 64 << 20

@@ -1,31 +1,23 @@
-"""What servers may use and what faults need, made before they start: limits of memory and files, disks, networks.
+"""Says what a campaign's servers and faults take of their hosts, and refuses what these do not have.
 
-A limit that can't be set does not end the trial: its result says which, and why.
+It counts hosts, open files, memory maps, memory under a limit and what faults need. Nothing is set here: as a trial
+starts, `campaign.run.node_limits` does that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from itertools import product
-from pathlib import Path
-from typing import Any, cast
 
-from tidegauge.agent.api import Host, ProcessSpec, ProcessStatus
 from tidegauge.campaign.model import Campaign, SystemChoice
-from tidegauge.errors import RunFailedError, UserError
-from tidegauge.model import disk_needs
+from tidegauge.errors import UserError
 from tidegauge.model.host import LoadBounds, ProcessMemory
 from tidegauge.model.rig import Ability
-from tidegauge.model.server import by_turns
 from tidegauge.model.trial import LoadSpec, TrialSpec
 from tidegauge.model.workload import Workload
-from tidegauge.store.trial import TrialStore
 from tidegauge.systems import registry
-from tidegauge.systems.api import KEEPER, Seat
 
 COPIES_MAX = 3
+_MIB = 1 << 20
 
 
 def check_handles(campaign: Campaign, available: LoadBounds) -> None:
@@ -87,20 +79,6 @@ def partitions_of_node(workload: Workload, choice: SystemChoice, nodes: int) -> 
     return -(-workload.topics * workload.partitions * copies // nodes)
 
 
-_SPARE_BYTES = 1 << 30
-
-
-@dataclass(frozen=True)
-class NodeRig:
-    """The disk of each node, and its place in the network, by its number. Empty where no fault needs any."""
-
-    disks: Mapping[int, Path] = field(default_factory=dict)
-    seats: Mapping[int, Seat] = field(default_factory=dict)
-
-
-NO_RIG = NodeRig()
-
-
 def refused_faults(trials: Iterable[TrialSpec], refusals: Mapping[Ability, str]) -> list[str]:
     """Which kinds of fault of these trials can't be made on this host, with the reason, a sentence each. Pure."""
     kinds = dict.fromkeys(fault.kind for trial in trials for fault in trial.faults)
@@ -123,58 +101,6 @@ def check_faults(trials: Iterable[TrialSpec], refusals: Callable[[], Mapping[Abi
         )
 
 
-def rig_nodes(
-    spec: LoadSpec, machines: int, host: Host, store: TrialStore, cleanup: ExitStack, *, seats: Mapping[int, Seat]
-) -> NodeRig:
-    """Make what the faults need, registered for its end.
-
-    `machines`: nodes to put into networks; fewer may keep data. `seats`: where nodes are on hosts of their own, which
-    need no network.
-
-    Raises `RunFailedError`.
-    """
-    disks: dict[int, Path] = {}
-    if any(fault.kind.procedure.needs_disk for fault in spec.faults):
-        size_bytes = disk_needs.bytes_needed(spec, 1) - disk_needs.FREE_BYTES_BEFORE + _SPARE_BYTES
-        places = by_turns(store.disks or (store.data_directory,), spec.nodes)
-        for number, place in enumerate(places, 1):
-            disks[number] = place / f"node-{number}"
-            host.rig.make_disk(disks[number], size_bytes, node=seats[number].link if seats else "")
-            cleanup.callback(host.rig.remove_disk, disks[number])
-    if not seats and any(fault.kind.procedure.needs_network for fault in spec.faults):
-        links = {KEEPER: "keeper", **{number: f"node-{number}" for number in range(1, machines + 1)}}
-        addresses = host.rig.make_network(list(links.values()))
-        cleanup.callback(host.rig.remove_network)
-        seats = {number: Seat(addresses[link], link) for number, link in links.items()}
-    return NodeRig(disks, seats)
-
-
-class LimitedHost:
-    """`Host` that passes everything on, and starts each process with at most `memory_bytes` of its own."""
-
-    def __init__(self, host: Host, memory_bytes: int) -> None:
-        self._host = host
-        self._memory_bytes = memory_bytes
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._host, name)
-
-    def start(self, spec: ProcessSpec) -> ProcessStatus:
-        """See `Host.start`."""
-        return self._host.start(replace(spec, memory_bytes_max=self._memory_bytes))
-
-
-_MIB = 1 << 20
-
-
-@dataclass(frozen=True)
-class Limited:
-    """The host to start servers on, and which limits could not be set, with the reason."""
-
-    host: Host
-    problems: tuple[str, ...] = ()
-
-
 def too_small(spec: TrialSpec, system: SystemChoice) -> str:
     """ "" or why the memory limit of a trial leaves servers no room for what they are given. Pure."""
     limits = spec.limits if isinstance(spec, LoadSpec) else None
@@ -186,49 +112,3 @@ def too_small(spec: TrialSpec, system: SystemChoice) -> str:
         f"server-memory {limit_bytes // _MIB} MiB is less than heap ({system.heap_mb} MiB) and direct-memory "
         f"({system.direct_memory_mb} MiB) of {system.name} together"
     )
-
-
-def limit_servers(
-    spec: LoadSpec, host: Host, places: Sequence[Path], cleanup: ExitStack, seats: Mapping[int, Seat]
-) -> Limited:
-    """Make what the trial's limits ask for.
-
-    Args:
-        places: where servers write, which nodes take by turns; empty directories.
-        seats: where nodes are on hosts of their own.
-    """
-    limits = spec.limits
-    if limits is None:
-        return Limited(host)
-    if spec.attached:
-        return Limited(host, ("server-memory and disk have no effect on servers that others run",))
-    problems = []
-    refusals = host.rig.refusals()
-    if limits.direct_io and (why := refusals.get("ext4") or _own_disks(spec, host, places, cleanup, seats)):
-        problems.append(f"disk: direct-io could not be set ({why}), so the data is where it would be without it")
-    if limits.memory_bytes is not None:
-        if refused_memory := refusals.get("memory"):
-            size = f"{limits.memory_bytes // _MIB} MiB"
-            problems.append(
-                f"server-memory: {size} could not be set ({refused_memory}), so servers use what the machine has"
-            )
-        else:
-            host = cast(Host, LimitedHost(host, limits.memory_bytes))
-    return Limited(host, tuple(problems))
-
-
-def _own_disks(
-    spec: TrialSpec, host: Host, places: Sequence[Path], cleanup: ExitStack, seats: Mapping[int, Seat]
-) -> str:
-    """Make a disk at each place of each host, for as many nodes as there may be; or none at all. "" or why not."""
-    links = {seats[number].address: seats[number].link for number in range(1, spec.nodes + 1)} if seats else {"": ""}
-    nodes = -(-spec.nodes // len(links) // len(places))
-    with ExitStack() as undo:
-        for place, link in product(places, links.values()):
-            try:
-                host.rig.make_disk(place, disk_needs.bytes_needed(spec, nodes), node=link)
-            except RunFailedError as error:
-                return error.message.rstrip(".")
-            undo.callback(host.rig.remove_disk, place)
-        cleanup.push(undo.pop_all())
-    return ""

@@ -15,9 +15,9 @@ from typing_extensions import TypeVar
 from tidegauge.agent.api import Host
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.plan.fairness import FairnessWatch
-from tidegauge.campaign.plan.limits import Limited, NodeRig, limit_servers, rig_nodes
 from tidegauge.campaign.run.disturbed import await_calm_cpus
 from tidegauge.campaign.run.injection import Injector
+from tidegauge.campaign.run.node_limits import Limited, NodeRig, limit_servers, rig_nodes
 from tidegauge.campaign.run.resources import RunResources
 from tidegauge.campaign.run.telemetry import UseRecorder
 from tidegauge.campaign.run.topics import Attachment, Topics, topics_for
