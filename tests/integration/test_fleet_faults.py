@@ -17,7 +17,7 @@ from rigs import refused
 from tidegauge.distribution.cache import cache_directory
 from tidegauge.hosts.syscalls import watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
-from tidegauge.systems.kafka.metrics import find_agent
+from tidegauge.systems.kafka.metrics import find_jmx_exporter
 
 WHY_NOT = refused("partition", "packet_loss", "power_cut", "slow_disk", "hung_disk")
 pytestmark = [*NEEDS, pytest.mark.slow, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)]
@@ -176,8 +176,8 @@ def test_files_are_sent_once(hosts: list[Namespace], tmp_path: Path) -> None:
     text = campaign("kafka", "5s")
     first = " ".join(run(hosts, tmp_path, text).stdout.split())
     assert "Sent kafka 4.3.1 to 10.213.12.2, 10.213.12.3" in first
-    if agent := find_agent():
-        assert f"Sent {agent.stem} to 10.213.12.2, 10.213.12.3" in first
+    if jar := find_jmx_exporter():
+        assert f"Sent {jar.stem} to 10.213.12.2, 10.213.12.3" in first
     second = " ".join(run(hosts, tmp_path, text).stdout.split())
     assert "Sent" not in second
     assert "intact" in second

@@ -18,7 +18,7 @@ from patience import wait_for
 
 from tidegauge.hosts.network import NAMED, can_connect
 from tidegauge.store.telemetry import METRICS, read_telemetry
-from tidegauge.systems.kafka.metrics import find_agent
+from tidegauge.systems.kafka.metrics import find_jmx_exporter
 
 pytestmark = [*NEEDS, pytest.mark.slow]
 
@@ -103,7 +103,7 @@ def test_messages_from_host_to_host_are_measured_within_bounds(
     assert 0 < low["p50_ms"] <= high["p50_ms"]
     # Written on its host, and brought here.
     assert all((trial / "logs" / f"worker-{number}.log").exists() for number in (1, 2))
-    if system != "kafka" or find_agent() is not None:
+    if system != "kafka" or find_jmx_exporter() is not None:
         assert len({row["process"] for row in read_telemetry(trial, METRICS)}) >= 3, "each server's own figures"
     shown = " ".join(hosts[0].tidegauge("show", str(run)).stdout.split())
     assert "2 load generators are on several hosts: how far their clocks are apart is known to within" in shown

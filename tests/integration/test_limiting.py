@@ -14,7 +14,7 @@ from cpu_quota import needs_cpu_limit, quota
 from throttled_disk import can_throttle, throttled_disk
 
 from tidegauge.store.telemetry import DEVICES, HOST, METRICS, PROCESSES, read_telemetry
-from tidegauge.systems.kafka.metrics import find_agent
+from tidegauge.systems.kafka.metrics import find_jmx_exporter
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
@@ -78,7 +78,7 @@ def test_a_broker_whose_cpu_is_limited_and_all_that_is_recorded(tmp_path: Path) 
     assert len(spans) >= 8
     assert all(until == begun for (_, until), (begun, _) in itertools.pairwise(spans))
 
-    if find_agent() is not None:
+    if find_jmx_exporter() is not None:
         values = {row["metric"]: row["value"] for row in read_telemetry(trial, METRICS)}
         assert values.keys() >= {"produce_total_ms", "request_handler_idle_share", "under_replicated_partitions"}
         assert values["produce_total_ms"] > 0

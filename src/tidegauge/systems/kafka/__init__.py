@@ -20,7 +20,7 @@ from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
 from tidegauge.systems.kafka import clients, deployment, fairness, level, settings
 from tidegauge.systems.kafka.deployment import ZOOKEEPER_HEAP_MB, ZOOKEEPER_OUTSIDE_HEAP_MB, needs_zookeeper
-from tidegauge.systems.kafka.metrics import METRICS, fetch_agent, find_agent
+from tidegauge.systems.kafka.metrics import METRICS, fetch_jmx_exporter, find_jmx_exporter
 from tidegauge.systems.kafka.properties import translate_client_properties
 from tidegauge.systems.server_settings import ServerSettings
 
@@ -116,12 +116,12 @@ class KafkaSystem(System):
 
     def tools(self) -> Sequence[Path]:
         """See `System.tools`."""
-        agent = find_agent()
-        return [agent.parent] if agent else []
+        jar = find_jmx_exporter()
+        return [jar.parent] if jar else []
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""
-        fetch_agent(report)
+        fetch_jmx_exporter(report)
         if "/" in version:
             return provision_directory(self.name, expand_path(version), JAR_PATTERN, JAVA_MIN)
         return provision(recipe(version), report)

@@ -29,7 +29,7 @@ from tidegauge.systems.jvm import (
     quick_start_flags,
     zookeeper_settings,
 )
-from tidegauge.systems.kafka.metrics import agent_flag, configuration_text, find_agent
+from tidegauge.systems.kafka.metrics import configuration_text, find_jmx_exporter, jmx_exporter_flag
 from tidegauge.systems.logs import find_cause
 from tidegauge.systems.metrics import Endpoint
 from tidegauge.systems.servers import LOG_END_BYTES, Servers, ended_error
@@ -215,7 +215,7 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     if not keeper:
         _format_all(request, host, nodes, files)
     brokers = tuple(node.name for node in nodes)
-    agents = _metrics_flags_by_broker(request, host, nodes)
+    metrics_flags = _metrics_flags_by_broker(request, host, nodes)
     deployment = KafkaDeployment(
         title=f"Kafka {request.distribution.version}",
         host=host,
@@ -226,7 +226,7 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
         metrics_endpoints=tuple(
             Endpoint(node.name, f"http://{node.address}:{node.metrics_port}/metrics")
             for node in nodes
-            if node.name in agents
+            if node.name in metrics_flags
         ),
         nodes=tuple(Machine(node.number, (node.name,), node.data_directories) for node in nodes),
     )
@@ -242,19 +242,19 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
             flags = (*ZOOKEEPER_FLAGS, *logging)
             deployment.start_process(java_server(unhurt, ZOOKEEPER, flags, zookeeper_main, seat=seat))
         for node in nodes:
-            all_flags = (*deployment.jvm_flags, *agents.get(node.name, ()))
+            all_flags = (*deployment.jvm_flags, *metrics_flags.get(node.name, ()))
             main = ("kafka.Kafka", str(files[node.number]))
             deployment.start_process(java_server(request, node.name, all_flags, main, seat=node.seat))
     return deployment
 
 
 def _metrics_flags_by_broker(request: DeployRequest, host: Host, nodes: Sequence[KafkaNode]) -> dict[str, tuple[str]]:
-    """The flag that makes a broker report its own figures, by broker; {} without the agent, which makes starts slow."""
-    agent = None if request.starts_often else find_agent()
-    if agent is None:
+    """The flag by which a broker reports its own figures, by broker; {} without the JMX exporter, a delay at starts."""
+    jar = None if request.starts_often else find_jmx_exporter()
+    if jar is None:
         return {}
     configuration = host.write(request.log_directory / "kafka-jmx.yaml", configuration_text())
-    return {node.name: (agent_flag(agent, node.address, node.metrics_port, configuration),) for node in nodes}
+    return {node.name: (jmx_exporter_flag(jar, node.address, node.metrics_port, configuration),) for node in nodes}
 
 
 def nodes_of(request: DeployRequest, ports: Sequence[int]) -> list[KafkaNode]:

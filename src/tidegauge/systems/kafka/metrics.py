@@ -1,4 +1,4 @@
-"""The agent that lets a Kafka server report its own figures over HTTP: Prometheus's JMX exporter.
+"""Prometheus's JMX exporter: a jar (`-javaagent`) by which a Kafka server reports its own figures over HTTP.
 
 It reads the beans named here and no others, inside the server, when it is asked: no JMX port is opened and nothing is
 attached. Without it (no network and none in the cache) Kafka is measured all the same, and its own figures are absent.
@@ -22,8 +22,8 @@ from tidegauge.distribution.fetch import AbsentError, UnreachableError, fetch_ar
 from tidegauge.errors import UserError
 from tidegauge.systems.metrics import Combine, Metric, MetricKind
 
-AGENT = Coordinate("io.prometheus.jmx", "jmx_prometheus_javaagent", "1.0.1")
-AGENT_SHA512 = (
+JMX_EXPORTER = Coordinate("io.prometheus.jmx", "jmx_prometheus_javaagent", "1.0.1")
+JMX_EXPORTER_SHA512 = (
     "f81d876e8110cbabd4a9cb3fe1740ec2d896ec4bce5cb5049a2d74c40f437814"
     "18cea246f40e6afdfabbdf0e162cb837625f496dedcb76aebbba53b6ae7cacba"
 )
@@ -44,29 +44,29 @@ BEANS = (
 )
 
 
-def fetch_agent(report: Callable[[str], None]) -> None:
-    """Have the agent in the cache. Never raises: what is missing then is said."""
-    path = _agent_path()
+def fetch_jmx_exporter(report: Callable[[str], None]) -> None:
+    """Fetch the exporter into the cache, if it is not there. Never raises: what is missing then is said."""
+    path = _jmx_exporter_path()
     try:
         make_directory(path.parent)
-        with locked(path.parent.parent, AGENT.artifact, report):
+        with locked(path.parent.parent, JMX_EXPORTER.artifact, report):
             if not _is_whole(path):
-                report(Progress(f"Fetching the JMX exporter {AGENT.version} (1 MB), for Kafka's own figures."))
+                report(Progress(f"Fetching the JMX exporter {JMX_EXPORTER.version} (1 MB), for Kafka's own figures."))
                 with replacing(path) as part:
-                    fetch_artifact(AGENT, part, report, sha512=AGENT_SHA512)
+                    fetch_artifact(JMX_EXPORTER, part, report, sha512=JMX_EXPORTER_SHA512)
     except (AbsentError, UnreachableError, UserError, OSError) as error:
         report(f"Kafka's own figures will be missing: the JMX exporter is not available ({error}).")
 
 
-def find_agent() -> Path | None:
-    """The agent in the cache, if it is there and whole."""
-    path = _agent_path()
+def find_jmx_exporter() -> Path | None:
+    """Returns the exporter's jar in the cache; None if it is not there, or not whole."""
+    path = _jmx_exporter_path()
     return path if _is_whole(path) else None
 
 
-def agent_flag(agent: Path, address: str, port: int, configuration: Path) -> str:
-    """The JVM's flag that starts it, listening on this address only."""
-    return f"-javaagent:{agent}={address}:{port}:{configuration}"
+def jmx_exporter_flag(jar: Path, address: str, port: int, configuration: Path) -> str:
+    """Returns the flag with which a JVM starts the exporter, listening on this address only."""
+    return f"-javaagent:{jar}={address}:{port}:{configuration}"
 
 
 def configuration_text() -> str:
@@ -74,14 +74,14 @@ def configuration_text() -> str:
     return json.dumps({"includeObjectNames": BEANS, "rules": [{"pattern": ".*"}]}, indent=2) + "\n"
 
 
-def _agent_path() -> Path:
-    name = f"{AGENT.artifact}-{AGENT.version}"
+def _jmx_exporter_path() -> Path:
+    name = f"{JMX_EXPORTER.artifact}-{JMX_EXPORTER.version}"
     return cache_directory() / "tools" / name / f"{name}.jar"
 
 
 def _is_whole(path: Path) -> bool:
     try:
-        return hashlib.sha512(path.read_bytes()).hexdigest() == AGENT_SHA512
+        return hashlib.sha512(path.read_bytes()).hexdigest() == JMX_EXPORTER_SHA512
     except OSError:
         return False
 
