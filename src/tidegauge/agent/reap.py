@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tidegauge.agent import registry
-from tidegauge.agent.registry import Record, remove_directory
+from tidegauge.agent.registry import AgentRecord, remove_directory
 from tidegauge.hosts import cgroups, loop_disk, network, procfs
 from tidegauge.hosts.locks import try_lock
 from tidegauge.hosts.procfs import Identity, Stat
@@ -121,7 +121,7 @@ def await_agents(run: str, seconds_max: float) -> bool:
     return True
 
 
-def _records_of(run: str) -> list[Record]:
+def _records_of(run: str) -> list[AgentRecord]:
     with contextlib.suppress(OSError):
         return [
             record for record in registry.all_records() if any(run in directory for directory in record.directories)
@@ -129,7 +129,7 @@ def _records_of(run: str) -> list[Record]:
     return []
 
 
-def _is_agent_alive(record: Record) -> bool:
+def _is_agent_alive(record: AgentRecord) -> bool:
     try:
         lock = try_lock(registry.locked_record(record.agent_id).lock_path)
     except OSError:
@@ -174,7 +174,7 @@ def _clean_up_after(agent_id: str) -> list[str]:
         os.close(lock)
 
 
-def _clean_locked(record: Record) -> tuple[list[str], bool]:
+def _clean_locked(record: AgentRecord) -> tuple[list[str], bool]:
     """Clean up one dead agent's things; the flag says whether all of it is gone."""
     notes: list[str] = []
     if registry.knows_processes(record):
@@ -205,7 +205,7 @@ def _clean_locked(record: Record) -> tuple[list[str], bool]:
     return notes, complete
 
 
-def _kill_all(record: Record) -> tuple[list[str], list[str]]:
+def _kill_all(record: AgentRecord) -> tuple[list[str], list[str]]:
     """SIGKILL everything the agent left. Returns what was killed and what would not die, by name and number."""
     killed: dict[Identity, str] = {}
     deadline_s = time.monotonic() + _KILL_WAIT_S
@@ -221,24 +221,25 @@ def _kill_all(record: Record) -> tuple[list[str], list[str]]:
         time.sleep(_POLL_S)
 
 
-def leftover_processes(record: Record, stats: Iterable[Stat]) -> list[tuple[Stat, str]]:
+def leftover_processes(record: AgentRecord, stats: Iterable[Stat]) -> list[tuple[Stat, str]]:
     """Which of these processes a dead agent left, each with the name of the process it belongs to.
 
     A process is the agent's if it is recorded, is in the session of a recorded one (whose number can't have been given
     to another while the session has members), or carries the agent's marker in its environment.
     """
-    live = [stat for stat in stats if not stat.ended]
-    by_pid = {stat.pid: stat for stat in live}
-    sessions = {
+    processes_alive = [stat for stat in stats if not stat.ended]
+    identity_by_pid = {stat.pid: stat.identity for stat in processes_alive}
+    # Without numbers that other processes have by now: the sessions of these are not the agent's.
+    name_by_session = {
         process.identity.pid: process.name
         for process in record.processes
-        if by_pid.get(process.identity.pid) is None or by_pid[process.identity.pid].identity == process.identity
+        if identity_by_pid.get(process.identity.pid, process.identity) == process.identity
     }
     processes_with_names: list[tuple[Stat, str]] = []
-    for stat in live:
+    for stat in processes_alive:
         owner, _, name = procfs.marker_of(stat.pid).partition("/")
         if owner == record.agent_id:
             processes_with_names.append((stat, name))
-        elif stat.session in sessions and not owner:
-            processes_with_names.append((stat, sessions[stat.session]))
+        elif stat.session in name_by_session and not owner:
+            processes_with_names.append((stat, name_by_session[stat.session]))
     return processes_with_names

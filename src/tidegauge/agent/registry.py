@@ -109,7 +109,7 @@ class ProcessRecord:
 
 
 @dataclass(frozen=True)
-class Record:
+class AgentRecord:
     """Everything one agent holds."""
 
     agent_id: str
@@ -165,17 +165,17 @@ def last_words(agent_id: str) -> str:
     return lines[-1] if lines else ""
 
 
-def write_record(record: Record) -> None:
+def write_record(record: AgentRecord) -> None:
     """Replace the record on disk, all or nothing. Raises `OSError`."""
     locked_record(record.agent_id).write(SCHEMA, asdict(record))
 
 
-def read_record(path: Path) -> Record | None:
+def read_record(path: Path) -> AgentRecord | None:
     """The record in a file; None if there is none or it is damaged. Raises `UserError` as `check_owner` does."""
     check_owner(path)
     try:
         data = json.loads(read_regular(path, RECORD_BYTES_MAX))
-        return Record(
+        return AgentRecord(
             agent_id=str(data["agent_id"]),
             agent=Identity(**data["agent"]),
             boot=str(data["boot"]),
@@ -191,12 +191,12 @@ def read_record(path: Path) -> Record | None:
         return None
 
 
-def substitute_record(agent_id: str) -> Record:
+def substitute_record(agent_id: str) -> AgentRecord:
     """Stands for a damaged record (the machine lost power, say): what the agent left is found by its marker alone."""
-    return Record(agent_id, Identity(0, 0), procfs.boot_id(), procfs.pid_namespace())
+    return AgentRecord(agent_id, Identity(0, 0), procfs.boot_id(), procfs.pid_namespace())
 
 
-def all_records() -> list[Record]:
+def all_records() -> list[AgentRecord]:
     """Every readable record."""
     records = (read_record(path) for path in sorted(agents_directory().glob("*.json")))
     return [record for record in records if record is not None]
@@ -208,7 +208,7 @@ def forget_agent(agent_id: str) -> None:
     locked_record(agent_id).remove()
 
 
-def knows_processes(record: Record) -> bool:
+def knows_processes(record: AgentRecord) -> bool:
     """Whether process numbers in the record mean the same processes here and now."""
     return record.boot == procfs.boot_id() and record.namespace == procfs.pid_namespace()
 
@@ -216,7 +216,7 @@ def knows_processes(record: Record) -> bool:
 class Ledger:
     """The agent's own record. Its lock is held until `close` or the agent's death."""
 
-    def __init__(self, record: Record, lock: int) -> None:
+    def __init__(self, record: AgentRecord, lock: int) -> None:
         self._record = record
         self._lock = lock
 
@@ -227,7 +227,7 @@ class Ledger:
         stat = procfs.read_stat(os.getpid())
         if lock is None or stat is None:
             raise OSError(f"the agent {agent_id} exists already")
-        record = Record(agent_id, stat.identity, procfs.boot_id(), procfs.pid_namespace())
+        record = AgentRecord(agent_id, stat.identity, procfs.boot_id(), procfs.pid_namespace())
         write_record(record)
         return Ledger(record, lock)
 

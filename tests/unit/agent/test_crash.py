@@ -223,7 +223,9 @@ def test_a_record_of_an_earlier_boot_gives_up_its_directories_only(state: Path, 
         (tmp_path / "data").mkdir()
         process = registry.ProcessRecord("server", stat.identity)
         registry.write_record(
-            registry.Record("a" * 16, stat.identity, "another boot", "pid:[1]", (process,), (str(tmp_path / "data"),))
+            registry.AgentRecord(
+                "a" * 16, stat.identity, "another boot", "pid:[1]", (process,), (str(tmp_path / "data"),)
+            )
         )
         # Tests beside this one leave things as well.
         assert len([note for note in clean_leftovers() if str(tmp_path) in note]) == 1
@@ -236,7 +238,7 @@ def test_a_record_of_an_earlier_boot_gives_up_its_directories_only(state: Path, 
 
 def test_a_directory_too_dangerous_to_remove_is_left_and_reported(state: Path, tmp_path: Path) -> None:
     nobody = registry.Identity(1, 1)
-    registry.write_record(registry.Record("b" * 16, nobody, "another boot", "", (), (str(Path.home()),)))
+    registry.write_record(registry.AgentRecord("b" * 16, nobody, "another boot", "", (), (str(Path.home()),)))
     notes = clean_leftovers()
     assert any("too much would be removed" in note for note in notes)
     assert Path.home().exists()

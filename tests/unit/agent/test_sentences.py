@@ -80,7 +80,7 @@ def cleaned(**found: Any) -> Scene:
         ):
             stage.patch.setattr(reap, name, lambda *_, answer=answer: answer)
         stage.patch.setattr(registry, "knows_processes", lambda _: True)
-        record = registry.Record("b" * 16, Identity(1, 1), BOOT, "pid:[1]", directories=(str(directory),))
+        record = registry.AgentRecord("b" * 16, Identity(1, 1), BOOT, "pid:[1]", directories=(str(directory),))
         return reap._clean_locked(record)[0]
 
     return scene
