@@ -77,7 +77,7 @@ def complete_systems(incomplete: str) -> list[str]:
     before, comma, begun = incomplete.rpartition(",")
     with suppress(TidegaugeError):
         systems = registry.all_systems()
-        names = registry.listed_names(sorted(systems))
+        names = registry.system_names_for_users(sorted(systems))
         if "@" in begun:
             names = [f"{name}@{systems[name].default_version}" for name in names]
         return [f"{before}{comma}{name}" for name in names if name.startswith(begun)]

@@ -60,7 +60,7 @@ def fetch_systems(names: Sequence[str], out: Output) -> int:
     Raises `UserError` for a name that can't be, before anything is fetched; and if files could not be fetched, once all
     were tried.
     """
-    wanted = [_parse_wanted(name) for name in names or registry.listed_names(sorted(registry.all_systems()))]
+    wanted = [_parse_wanted(name) for name in names or registry.system_names_for_users(sorted(registry.all_systems()))]
     contents: list[FetchedSystem] = []
     failed: list[tuple[WantedFilesOfSystem, UserError]] = []
     for each in wanted:

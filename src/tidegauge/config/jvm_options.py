@@ -39,8 +39,8 @@ _NUMBERS = (
 )
 _ALLOWED = sorted([*_SWITCHES, *_NUMBERS])
 _NUMBER = re.compile(r"[0-9]{1,15}[kKmMgG]?")
-_OF_G1_ALONE = ("UseG1GC", "MaxGCPauseMillis")
-"""Of Tidegauge's own flags: what another collector does without."""
+_FLAGS_OF_G1_ONLY = ("UseG1GC", "MaxGCPauseMillis")
+"""Of the flags that Tidegauge itself gives to JVMs: those that are left out with another collector."""
 _FLAG = re.compile(r"-XX:[+-]?(\w+)")
 
 
@@ -61,7 +61,7 @@ def problems_of_jvm_options(options: Mapping[str, str]) -> Iterator[tuple[str, s
 def with_jvm_options(flags: Sequence[str], options: Mapping[str, str]) -> tuple[str, ...]:
     """The flags with a campaign's options, which win; without those that belong to a collector that is not used."""
     other_collector = any(options.get(name) == "true" for name in COLLECTORS if name != "UseG1GC")
-    dropped = {*options, *(_OF_G1_ALONE if other_collector else ())}
+    dropped = {*options, *(_FLAGS_OF_G1_ONLY if other_collector else ())}
     others = [flag for flag in flags if not ((match := _FLAG.match(flag)) and match[1] in dropped)]
     return (
         *others,

@@ -505,7 +505,7 @@ _CALLED_ELSEWHERE = {
 """Names that other tools have for keys, and that no spelling brings near to them."""
 
 
-def unknown_key(key: str, allowed: list[str]) -> str:
+def unknown_key_complaint(key: str, allowed: list[str]) -> str:
     """The complaint about a key that doesn't exist."""
     meant, listed = key_meant(key, allowed), ", ".join(allowed)
     if not meant:
@@ -525,7 +525,7 @@ def key_called_elsewhere(key: str, allowed: Sequence[str]) -> str:
     return other if other in allowed else ""
 
 
-def unknown_name(what: str, name: str, known_names: Sequence[str]) -> str:
+def unknown_name_complaint(what: str, name: str, known_names: Sequence[str]) -> str:
     """The complaint about the name of something that doesn't exist."""
     return f"unknown {what} '{name}'{did_you_mean(name, list(known_names))}; known: {', '.join(known_names)}"
 
@@ -536,7 +536,7 @@ def _complaint_about(detail: ErrorDetails, models: Sequence[type[Fields]], allow
         return str(context["text"])
     if kind == "extra_forbidden":
         key = str(detail["loc"][-1])
-        return models[0].other_keys_refused if key in allowed else unknown_key(key, allowed)
+        return models[0].other_keys_refused if key in allowed else unknown_key_complaint(key, allowed)
     if kind == "missing":
         return models[0].key_missing.format_map(detail["input"])
     return f"{_value_in_words(detail['input'])}: {requirement_in_words(detail)}"

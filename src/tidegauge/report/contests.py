@@ -50,11 +50,11 @@ def _variant_words(variant: Variant) -> str:
     return f"{variant.name} ({sets})" if sets else variant.name
 
 
-def margin_words(same_within: SameWithin, share: float | None = None) -> str:
-    """ "within 3%" or "within 1 ms". `share`: of a ratio, where a figure's steps widen it."""
-    if same_within.ms is not None and share is None:
+def margin_words(same_within: SameWithin, widened_share: float | None = None) -> str:
+    """ "within 3%" or "within 1 ms". `widened_share`: for ratios, by the steps in which the figure comes."""
+    if same_within.ms is not None and widened_share is None:
         return f"within {same_within.ms:g} ms"
-    return f"within {percent(same_within.share if share is None else share)}"
+    return f"within {percent(same_within.share if widened_share is None else widened_share)}"
 
 
 def verdict_words(contrast: Contrast) -> str:

@@ -85,15 +85,15 @@ def _omb_driver(package: str) -> dict[str, OmbDriver]:
     return {driver.driver_class: driver}
 
 
-def listed_names(names: Iterable[str]) -> list[str]:
-    """The names among these of systems that users are told of."""
+def system_names_for_users(names: Iterable[str]) -> list[str]:
+    """Returns these names without those of systems that users are not told of (`System.is_listed`)."""
     systems = all_systems()
     return [name for name in names if name not in systems or systems[name].is_listed]
 
 
-def unknown_system(name: str, names: Iterable[str]) -> str:
+def unknown_system_complaint(name: str, names: Iterable[str]) -> str:
     """The complaint about a system that is none of these names."""
-    listed = listed_names(names)
+    listed = system_names_for_users(names)
     return f"unknown system '{name}'{_meant_system(name, listed)}; known: {', '.join(listed)}"
 
 
@@ -114,6 +114,6 @@ def system_named(name: str) -> System:
     """The system of a name. Raises `UserError` naming the nearest one."""
     systems = all_systems()
     if name not in systems:
-        names = listed_names(sorted(systems))
+        names = system_names_for_users(sorted(systems))
         raise UserError(f"There is no system '{name}'{_meant_system(name, names)}.", f"Systems: {', '.join(names)}.")
     return systems[name]

@@ -60,14 +60,14 @@ class TestRegistry:
         names = sorted(registry.all_systems())
         title = registry.system_named(spoken).title
         meant = f"(it speaks {title}'s protocol: attach a cluster of it as '{spoken}'; that has not been tried)"
-        assert registry.unknown_system(product, names) == (
+        assert registry.unknown_system_complaint(product, names) == (
             f"unknown system '{product}' {meant}; known: kafka, pulsar, rabbitmq"
         )
         with pytest.raises(UserError, match="attach a cluster of it"):
             registry.system_named(product)
 
     def test_an_unknown_product_is_near_to_nothing(self) -> None:
-        assert registry.unknown_system("zzz", ["kafka", "null"]) == "unknown system 'zzz'; known: kafka"
+        assert registry.unknown_system_complaint("zzz", ["kafka", "null"]) == "unknown system 'zzz'; known: kafka"
 
 
 class TestKafkaConfig:

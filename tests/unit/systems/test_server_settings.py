@@ -101,7 +101,7 @@ PAGE = '<h4><a id="num.io.threads"></a><a id="brokerconfigs_num.io.threads" href
 
 
 def test_kafkas_settings_are_those_of_its_own_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert kafka.listed_names(PAGE) == ["num.io.threads"]
+    assert kafka.setting_names_on_page(PAGE) == ["num.io.threads"]
     monkeypatch.setenv("TIDEGAUGE_CACHE", str(tmp_path / "cache"))
     (tmp_path / "jars").mkdir()
     jar(

@@ -252,7 +252,7 @@ MSGS_PER_S_LOW, BYTES_PER_S_LOW = 20_000, 64 << 20
 
 def sizes_to_know(trials: Iterable[TrialSpec], workers: int) -> list[int]:
     """The message sizes (see `size_class`) of trials whose fixed rate may be too much for so many load generators."""
-    return sorted({size_class(_message_bytes(trial)) for trial in trials if _may_be_too_much(trial, workers)})
+    return sorted({size_class(_message_bytes(trial)) for trial in trials if _may_overload_generators(trial, workers)})
 
 
 def calibration_for(workload: Workload, calibrations: Iterable[Calibration]) -> Calibration | None:
@@ -274,7 +274,9 @@ def sizing_warnings(trials: Sequence[TrialSpec], workers: int, calibrations: Seq
     """A sentence for each message size whose trials ask too much of each of so many load generators."""
     trials_by_size: dict[int, list[tuple[float, TrialSpec, Calibration]]] = {}
     for trial in trials:
-        calibration = calibration_for(trial.workload, calibrations) if _may_be_too_much(trial, workers) else None
+        if not _may_overload_generators(trial, workers):
+            continue
+        calibration = calibration_for(trial.workload, calibrations)
         if calibration is None:
             continue
         share = trial.most_msgs_per_s / calibration.rate_max(trial.workload, workers)
@@ -339,7 +341,8 @@ def with_clients(workload: Workload, workers: int) -> Workload:
     )
 
 
-def _may_be_too_much(trial: TrialSpec, workers: int) -> bool:
+def _may_overload_generators(trial: TrialSpec, workers: int) -> bool:
+    """Whether a trial's fixed rate is above what so many load generators make and check on any host."""
     if not isinstance(trial, LoadSpec) or trial.workload.arrival is Arrival.CLOSED_LOOP:
         return False
     each = trial.most_msgs_per_s * (1 + trial.workload.subscriptions) / 2 / workers

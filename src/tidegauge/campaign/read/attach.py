@@ -28,7 +28,7 @@ from tidegauge.config.source import (
     keys_of,
     read_source,
     show_path,
-    unknown_key,
+    unknown_key_complaint,
     validate,
 )
 from tidegauge.errors import UserError, did_you_mean
@@ -56,7 +56,7 @@ from tidegauge.systems.attach import (
     split_text,
 )
 from tidegauge.systems.registry import system_named as find_system
-from tidegauge.systems.registry import unknown_system
+from tidegauge.systems.registry import unknown_system_complaint
 
 _HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.\-]+):(\d{1,5})")
 _PORT_MAX = 65535
@@ -203,7 +203,7 @@ def parse_attach(value: object, source: Source, at: KeyPath, rules: AttachRules)
     allowed = [*names, *keys_of(AttachFields)]
     unknown = [str(name) for name in value if name not in allowed]
     for name in unknown:
-        source.complain((*at, name), unknown_key(name, allowed))
+        source.complain((*at, name), unknown_key_complaint(name, allowed))
     mistyped = {key_meant(name, allowed) for name in unknown}
     addresses = _parse_addresses(value, source, at, [key for key in rules.keys if key.name not in mistyped])
     fields = validate(AttachFields, common, source, at, context=rules)
@@ -337,7 +337,7 @@ def read_clusters(path: Path, system_names: Sequence[str]) -> Source:
         otherwise = "must be a mapping such as {name: kafka, attach: {bootstrap-servers: host:9092}}"
         cluster = validate(_ClusterFields, item, source, at, otherwise)
         if cluster and cluster.name not in system_names:
-            source.complain((*at, "name"), unknown_system(cluster.name, system_names))
+            source.complain((*at, "name"), unknown_system_complaint(cluster.name, system_names))
     return source
 
 

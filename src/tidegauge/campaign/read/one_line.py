@@ -47,7 +47,7 @@ from tidegauge.systems.attach import (
     names_secret,
     split_text,
 )
-from tidegauge.systems.registry import all_systems, unknown_system
+from tidegauge.systems.registry import all_systems, unknown_system_complaint
 
 BENCH, AB = "bench", "ab"
 SET, VARY = "--set", "-L"
@@ -282,7 +282,7 @@ def _system_of_name(name: str, line: CommandLine) -> System:
         # Not as it was given: before an '@' it is somebody's name and password.
         shown = f"'{name}'" if name == line.target else "the address"
         raise UserError(f"{shown}: which system is it? Its name comes first.", hint)
-    raise UserError(f"{unknown_system(name, sorted(systems))}.", hint)
+    raise UserError(f"{unknown_system_complaint(name, sorted(systems))}.", hint)
 
 
 def _system_of_scheme(scheme: str, line: CommandLine) -> tuple[System, str]:

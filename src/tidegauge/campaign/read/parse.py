@@ -46,7 +46,7 @@ from tidegauge.config.source import (
     keys_of,
     raise_problems,
     read_source,
-    unknown_name,
+    unknown_name_complaint,
     validate,
 )
 from tidegauge.config.workload import Count, parse_workload, parse_workload_file
@@ -63,7 +63,7 @@ from tidegauge.model.workload import WORKERS_MAX, Workload
 from tidegauge.places import is_file
 from tidegauge.systems.api import expected_level
 from tidegauge.systems.client_settings import CONSUMER, PRODUCER
-from tidegauge.systems.registry import VERSION, listed_names, unknown_system
+from tidegauge.systems.registry import VERSION, system_names_for_users, unknown_system_complaint
 from tidegauge.systems.registry import system_named as find_system
 from tidegauge.systems.server_settings import setting_problems
 from tidegauge.thresholds import ABORT_EXAMPLE, EXAMPLES, KnownNames, parse_abort_rule, parse_threshold
@@ -462,7 +462,8 @@ def _parse_system(
     if isinstance(item, str) and item.partition("@")[1:] == ("@", ""):
         source.complain(at, f"'{item}': a version must follow the '@', such as {item}4.3.1")
         return None
-    otherwise = f"must be a system such as {' or '.join(listed_names(names))}, with a version if you like: kafka@4.3.1"
+    examples = " or ".join(system_names_for_users(names))
+    otherwise = f"must be a system such as {examples}, with a version if you like: kafka@4.3.1"
     fields = validate(_StartedOrAttached, as_mapping("systems", item), source, at, otherwise)
     return None if fields is None else _choose_system(fields.root, source, at, names, common)
 
@@ -475,7 +476,7 @@ def _choose_system(
     common: _CampaignFields | None,
 ) -> SystemChoice | None:
     if fields.name not in names:
-        source.complain((*at, "name"), unknown_system(fields.name, names))
+        source.complain((*at, "name"), unknown_system_complaint(fields.name, names))
         return None
     system = find_system(fields.name)
     check_secrets(fields.producer, source, (*at, "producer"))
@@ -656,7 +657,7 @@ def _parse_one_experiment(item: object, source: Source, at: KeyPath, earlier: Se
         return None
     name = item["name"]
     if name not in experiments_by_name:
-        source.complain((*at, "name"), unknown_name("experiment", name, list(experiments_by_name)))
+        source.complain((*at, "name"), unknown_name_complaint("experiment", name, list(experiments_by_name)))
         return None
     model = experiments_by_name[name].options
     apart = ("name", FAULTS)

@@ -22,7 +22,7 @@ from tidegauge.campaign.plan.fairness import contender_of_trial
 from tidegauge.campaign.plan.limits import machines_of
 from tidegauge.campaign.read.fingerprint import system_of
 from tidegauge.config.fields import Fields
-from tidegauge.config.source import Source, raise_problems, read_source, unknown_name, validate
+from tidegauge.config.source import Source, raise_problems, read_source, unknown_name_complaint, validate
 from tidegauge.errors import UserError, did_you_mean
 from tidegauge.fairness import Case, ComparedSystem, Property
 from tidegauge.model.trial import AttestResult, TrialSpec
@@ -61,7 +61,7 @@ def parse_published(source: Source, scale: str = "") -> Choice | None:
     if fields is None:
         return None
     if fields.report not in report_names():
-        source.complain((KEY, "report"), unknown_name("report", fields.report, report_names()))
+        source.complain((KEY, "report"), unknown_name_complaint("report", fields.report, report_names()))
         return None
     claim_names = list(claim_ids(report_named(fields.report)))
     for index, name in enumerate(fields.claims):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegauge.config.source import KeyPath, Origin, Source, keys_of, show_path, unknown_key
+from tidegauge.config.source import KeyPath, Origin, Source, keys_of, show_path, unknown_key_complaint
 from tidegauge.config.workload import WorkloadFields
 from tidegauge.errors import did_you_mean
 from tidegauge.experiments.procedure import experiments
@@ -256,14 +256,14 @@ def _places_of_key(key: str, data: Mapping[str, object]) -> list[KeyPath]:
         return [("workload", key)]
     if rest and head == "workload":
         if rest not in keys_of(WorkloadFields):
-            raise ValueError(unknown_key(rest, keys_of(WorkloadFields)))
+            raise ValueError(unknown_key_complaint(rest, keys_of(WorkloadFields)))
         return [("workload", rest)]
     if rest and head == "systems":
         return _system_places(rest, data)
     if rest and head in experiments():
         options = keys_of(experiments()[head].options)
         if rest not in options:
-            raise ValueError(unknown_key(rest, options))
+            raise ValueError(unknown_key_complaint(rest, options))
         return [("experiments", index, rest) for index in _indexes_of_items("experiments", head, data)]
     known_fields = [*CAMPAIGN_KEYS, *keys_of(WorkloadFields)]
     known_fields += [
@@ -281,7 +281,7 @@ def _system_places(rest: str, data: Mapping[str, object]) -> list[KeyPath]:
         return [("systems", index, mapping, setting) for index in indexes]
     if field not in SYSTEM_KEYS:
         allowed = [*SYSTEM_KEYS, *(f"{mapping}.NAME" for mapping in SYSTEM_MAPPINGS)]
-        raise ValueError(unknown_key(field, allowed))
+        raise ValueError(unknown_key_complaint(field, allowed))
     return [("systems", index, field) for index in indexes]
 
 

@@ -100,7 +100,7 @@ def _place_key(key: str, value: object, source: Source, at: KeyPath) -> dict[Key
     if key == "workload":
         places = {name: _place_swept_key(f"workload.{name}", part, source, (*at, name)) for name, part in parts.items()}
         return None if None in places.values() else {k: v for each in places.values() if each for k, v in each.items()}
-    indexes = _indexes_of_system(key, source, at)
+    indexes = _indexes_of_entries_to_set(key, source, at)
     if indexes is None:
         return None
     settings = [((key, str(name)), part) for name, part in parts.items()] if holds_keys else [((key,), value)]
@@ -126,8 +126,11 @@ def _place_swept_key(key: str, value: object, source: Source, at: KeyPath) -> di
     return place_value(key, value, source, at, at)
 
 
-def _indexes_of_system(key: str, source: Source, at: KeyPath) -> list[int] | None:
-    """The entries of the campaign's only system; None after a complaint, where it has several."""
+def _indexes_of_entries_to_set(key: str, source: Source, at: KeyPath) -> list[int] | None:
+    """Returns the indexes in `systems` of the entries that a key of a variant sets, which are all of them.
+
+    None after a complaint: a key that belongs to one system can't be set where there are several.
+    """
     items = items_of("systems", source.data)
     names = list(dict.fromkeys(str(item.get("name", "")) for item in items if isinstance(item, dict)))
     if len(names) > 1 and key not in ("heap", "direct-memory"):

@@ -140,9 +140,9 @@ def _list_setting_names(jars: Path) -> list[str]:
         )
     except (OSError, UserError, subprocess.SubprocessError):
         return []
-    return listed_names(completed.stdout)
+    return setting_names_on_page(completed.stdout)
 
 
-def listed_names(page: str) -> list[str]:
-    """The names of settings on a page of the documentation."""
+def setting_names_on_page(page: str) -> list[str]:
+    """Returns the names of all settings on a page of Kafka's documentation."""
     return sorted(set(_LISTED.findall(page)))
