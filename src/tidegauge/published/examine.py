@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import TypeAlias
 
@@ -129,17 +130,14 @@ def questions(claim: Claim) -> tuple[Question, ...]:
             asked.append(Question(words, claim.figure, above, below, claim.b_figure or claim.figure, *claimed))
         elif isinstance(claim, Growth):
             asked += _growth_questions(claim, around, each)
-        elif isinstance(claim, Guarantee | LimitedRate):
-            of = claim.of.within(around)
-            asked.append(Question(each.words() or of.words(), claim.figure, of, None, claim.figure, _NO_LIMITS))
         elif isinstance(claim, SameGuarantee):
             a, b = claim.a.within(around), claim.b.within(around)
             words = each.words() or _pair_words(claim.a, claim.b)
             asked.append(Question(words, claim.figure, a, b, claim.figure, _NO_LIMITS))
         else:
-            limits = Limits(claim.at_least or 0.0, claim.at_most or float("inf"))
-            at = claim.of.within(around)
-            asked.append(Question(each.words() or at.words(), claim.figure, at, None, claim.figure, limits))
+            of = claim.of.within(around)
+            limits = Limits(claim.at_least or 0.0, claim.at_most or inf) if isinstance(claim, Bound) else _NO_LIMITS
+            asked.append(Question(each.words() or of.words(), claim.figure, of, None, claim.figure, limits))
     return tuple(asked)
 
 
@@ -159,7 +157,7 @@ def _claimed_limits(at_least: float | None, at_most: float | None, side: Limits)
     """The claimed side of 1 or likeness, whether a size is claimed, and the one that is stated in words."""
     if at_least is None and at_most is None:
         return side, True, None
-    stated = Limits(at_least or 0.0, at_most or float("inf"))
+    stated = Limits(at_least or 0.0, at_most or inf)
     if stated.at_least > 1 or stated.at_most < 1:
         return (ABOVE if stated.at_least > 1 else BELOW), True, stated
     return stated, False, None
@@ -264,11 +262,7 @@ class _ClaimCase:
 def _claim_outcome(case: _ClaimCase) -> ClaimOutcome:
     claim = case.claim
     asked = questions(claim)
-    grade = Grade.ABSOLUTE if isinstance(claim, Bound) else Grade.ORDERING
-    if isinstance(claim, Guarantee | SameGuarantee):
-        grade = Grade.GUARANTEE
-    if isinstance(claim, LimitedRate):
-        grade = Grade.LIMIT
+    grade = claim.grade
     parts, answers = [], []
     for question in asked:
         part, answer = _part_and_answer(case, question)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -21,6 +21,7 @@ from tidegauge.config.fields import Settings as OwnNames
 from tidegauge.model.trial import MeasuredResult, TrialSpec, family
 from tidegauge.model.use import Resource
 from tidegauge.published.incident import Incident
+from tidegauge.published.verdict import Grade
 from tidegauge.statistics.figures import PERCENTILES, SUSTAINABLE, find_value_in_trial
 
 MAX_THROUGHPUT = "max-throughput"
@@ -434,8 +435,10 @@ class _Claimed(Fields):
         limit: the resource by which the report explains its rates; None where it gives no such reason.
         contradiction: where the report says something else itself; "" where it does not.
         unreproducible: why it can't be examined on a machine such as this; "" if it can.
+        grade: what of such claims is examined, where they claim no size.
     """
 
+    grade: ClassVar[Grade] = Grade.ORDERING
     id: str
     text: Words
     source: str
@@ -494,6 +497,7 @@ class Growth(_Claimed):
 class Bound(_Claimed):
     """An absolute limit. It is shown beside what was measured here and never decided: hosts differ."""
 
+    grade: ClassVar[Grade] = Grade.ABSOLUTE
     kind: Literal["bound"]
     of: Operand
     at_least: float | None = None
@@ -503,6 +507,7 @@ class Bound(_Claimed):
 class LimitedRate(_Claimed):
     """One resource (`limit`) is what limits the rate at a place: its disks, its CPUs."""
 
+    grade: ClassVar[Grade] = Grade.LIMIT
     kind: Literal["limited"]
     of: Operand
     limit: Annotated[Resource, member_of(Resource)]
@@ -511,6 +516,7 @@ class LimitedRate(_Claimed):
 class _Guaranteed(_Claimed):
     """What claims on guarantees have: the figure, and an `incident` of each place."""
 
+    grade: ClassVar[Grade] = Grade.GUARANTEE
     figure: Literal["losing-cuts"] = "losing-cuts"
 
     def check_incident(self, *operands: Operand) -> Self:
