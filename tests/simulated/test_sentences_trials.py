@@ -25,7 +25,6 @@ from witness_scenes import Stage as Watching
 
 from tidegauge.campaign.run import figures as run_figures
 from tidegauge.campaign.run import injection, running_trial, telemetry, topics, tracing
-from tidegauge.campaign.run.brief_worker import BriefWorkers
 from tidegauge.campaign.run.catch_up import _device_reads
 from tidegauge.campaign.run.running_trial import _drop_page_cache
 from tidegauge.campaign.run.topics import TopicLedger, delete_leftover_topics
@@ -41,6 +40,7 @@ from tidegauge.model.load import SecondFigures
 from tidegauge.model.trial import LoadSpec, ReadSpec
 from tidegauge.model.workload import Arrival, RatePhase, RateSchedule
 from tidegauge.systems.metrics import Endpoint, Metric
+from tidegauge.worker.brief_worker import BriefWorkers
 
 MODULES = [
     f"campaign/run/{name}.py"

@@ -15,7 +15,6 @@ from reasons import texts_of
 from trial_scenes import SPEC
 
 from tidegauge.campaign.run import running_trial, topics
-from tidegauge.campaign.run.brief_worker import BriefWorkers
 from tidegauge.campaign.run.topics import TopicLedger, delete_leftover_topics
 from tidegauge.campaign.run.trial import load as trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
@@ -23,6 +22,7 @@ from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedErro
 from tidegauge.model.level import LevelFinding, SettingChange
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import Validity
+from tidegauge.worker.brief_worker import BriefWorkers
 
 
 def state_files() -> list[str]:

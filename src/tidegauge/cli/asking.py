@@ -6,7 +6,7 @@ from functools import cache
 
 from tidegauge.agent.local import LocalHost
 from tidegauge.campaign.run.asking import ClusterBook
-from tidegauge.campaign.run.brief_worker import BriefWorkers
+from tidegauge.worker.brief_worker import BriefWorkers
 from tidegauge.worker.launch import start_worker
 
 

@@ -28,7 +28,6 @@ from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.limits import check_faults
 from tidegauge.campaign.read.fingerprint import meaning_of_campaign
 from tidegauge.campaign.read.published import examine_claims
-from tidegauge.campaign.run.brief_worker import BriefWorkers
 from tidegauge.campaign.run.ceilings import fleet_ceilings, run_calibrations, run_ceilings
 from tidegauge.campaign.run.execute import execute, interruption
 from tidegauge.campaign.run.recorded import NOTHING_RECORDED, Recorded
@@ -63,6 +62,7 @@ from tidegauge.report.screen import run_screen
 from tidegauge.report.summary import run_summary
 from tidegauge.report.terminal import how_to_go_on
 from tidegauge.systems import registry
+from tidegauge.worker.brief_worker import BriefWorkers
 from tidegauge.worker.launch import start_worker
 
 if TYPE_CHECKING:

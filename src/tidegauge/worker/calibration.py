@@ -8,12 +8,11 @@ is kept from one command to the next, so that a calibration of a host and messag
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import partial
 
 from tidegauge.agent.api import Host
 from tidegauge.distribution.java import find_java
@@ -26,6 +25,7 @@ from tidegauge.model.load import TotalFigures
 from tidegauge.model.workload import Arrival, Payload, Workload
 from tidegauge.worker.api import LoadOrder, LoadWorker
 from tidegauge.worker.archive import JAVA_MAJOR_MIN, code_key, worker_class_path
+from tidegauge.worker.brief_worker import open_brief_worker
 
 DRIVER = "null"
 """Of the null system, which the worker carries itself."""
@@ -119,32 +119,27 @@ def calibrate(
     from tidegauge.worker.launch import WorkerOptions, start_worker  # Plans need not wait for gRPC.
 
     this_subject, measured_at = calibration_subject(), datetime.now(UTC).isoformat()
-    with tempfile.TemporaryDirectory(prefix="tidegauge-calibration-") as logs:
-        host.track_directory(Path(logs))
-        worker = start_worker(host, DRIVER, Path(logs), WorkerOptions(_HEAP_MB))
-        try:
-            calibrations = []
-            warm_up_s = WARM_UP_S
-            for message_bytes in sizes:
-                paces = []
-                for clients in _client_counts(this_subject):
-                    paces.append(_measure_pace(worker, clients, message_bytes, (warm_up_s, measured_s)))
-                    warm_up_s = NEXT_WARM_UP_S
-                many = paces[1] if len(paces) > 1 else None
-                calibrations.append(
-                    Calibration(
-                        measured_at,
-                        this_subject.machine,
-                        this_subject.code,
-                        message_bytes,
-                        paces[0],
-                        many,
-                        this_subject.cpus,
-                        load_average,
-                    )
+    with open_brief_worker(host, DRIVER, partial(start_worker, options=WorkerOptions(_HEAP_MB))) as worker:
+        calibrations = []
+        warm_up_s = WARM_UP_S
+        for message_bytes in sizes:
+            paces = []
+            for clients in _client_counts(this_subject):
+                paces.append(_measure_pace(worker, clients, message_bytes, (warm_up_s, measured_s)))
+                warm_up_s = NEXT_WARM_UP_S
+            many = paces[1] if len(paces) > 1 else None
+            calibrations.append(
+                Calibration(
+                    measured_at,
+                    this_subject.machine,
+                    this_subject.code,
+                    message_bytes,
+                    paces[0],
+                    many,
+                    this_subject.cpus,
+                    load_average,
                 )
-        finally:
-            worker.close()
+            )
     return calibrations
 
 

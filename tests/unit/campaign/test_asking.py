@@ -16,7 +16,6 @@ from tidegauge.campaign.plan.plan import Plan, plan_campaign
 from tidegauge.campaign.read.one_line import BENCH, CommandLine, compose_line
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.run.asking import AskedCluster, ClusterBook, expected_level_words, level_to_expect
-from tidegauge.campaign.run.brief_worker import BriefWorkers
 from tidegauge.cli import asking, one_line, planning
 from tidegauge.cli.main import run_command
 from tidegauge.errors import AccessRefusedError, RunFailedError, UserError
@@ -24,6 +23,7 @@ from tidegauge.model.server import Setting
 from tidegauge.systems.attach import AttachChoice
 from tidegauge.systems.registry import all_systems, system_named
 from tidegauge.worker.api import LoadWorker
+from tidegauge.worker.brief_worker import BriefWorkers
 
 KAFKA = system_named("kafka")
 CAMPAIGN = """\

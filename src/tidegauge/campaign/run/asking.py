@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from tidegauge.campaign.plan.contenders import case_of
 from tidegauge.campaign.plan.plan import Step
 from tidegauge.campaign.read.attach import read_secrets
-from tidegauge.campaign.run.brief_worker import BriefWorkers
 from tidegauge.campaign.run.topics import Attachment
 from tidegauge.durability import level_named
 from tidegauge.errors import TidegaugeError
@@ -19,6 +18,7 @@ from tidegauge.model.server import Setting
 from tidegauge.numbers import plural
 from tidegauge.systems.api import System, expected_level
 from tidegauge.systems.attach import AttachChoice
+from tidegauge.worker.brief_worker import BriefWorkers
 
 
 @dataclass(frozen=True)

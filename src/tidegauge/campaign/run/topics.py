@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tidegauge.campaign.read.attach import read_secrets
-from tidegauge.campaign.run.brief_worker import BriefWorkers
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
 from tidegauge.hosts import procfs
 from tidegauge.hosts.locks import LockedRecord, try_lock
@@ -34,6 +33,7 @@ from tidegauge.systems.api import System
 from tidegauge.systems.attach import AttachChoice, first_addresses
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
 from tidegauge.worker.api import LoadWorker
+from tidegauge.worker.brief_worker import BriefWorkers
 
 SCHEMA = 1
 OWN_PREFIX = "tidegauge-"

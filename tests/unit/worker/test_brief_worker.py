@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tidegauge.campaign.run.brief_worker import BriefWorkers
+from tidegauge.worker.brief_worker import BriefWorkers
 
 
 def test_its_directory_is_tracked_before_it_starts_and_gone_after_a_failure() -> None:
