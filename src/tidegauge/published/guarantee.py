@@ -102,7 +102,9 @@ def observe_cuts(place: Place, run: ExaminedRun) -> ObservedCuts:
     observed = ObservedCuts(struck or place.words(), place.incident, replace(seen, values={}), seen.specs)
     results = {result.spec.trial_id: result for result in run.attested}
     losing_by_block: dict[int, float] = {}
-    problems, reasons = list(seen.problems), []
+    problems = list(seen.problems)
+    reasons: list[str] = []
+    unreached: list[str] = []
     for spec in seen.specs:
         assert isinstance(spec, AttestSpec)
         observed = replace(observed, planned=observed.planned + _strikes_planned(spec, place.incident))
@@ -120,7 +122,9 @@ def observe_cuts(place: Place, run: ExaminedRun) -> ObservedCuts:
             reason = f"{spec.trial_id} ended before its last {observed.strike}"
         if observed.cuts > before.cuts:
             losing_by_block[spec.block] = losing_by_block.get(spec.block, 0.0) + observed.losing - before.losing
-        reasons += [reason] if reason else []
+        # A trial that came to no such cycle says nothing of what others came to.
+        (reasons if outcome.cycles_of_scenario(place.incident.scenario) else unreached).append(reason)
+    reasons = list(filter(None, reasons if observed.cuts else [*reasons, *unreached]))
     specs = tuple(spec for spec in seen.specs if spec.block in losing_by_block)
     return replace(
         observed,
@@ -221,8 +225,6 @@ def judge_same_guarantee(one: ObservedCuts, other: ObservedCuts) -> ClaimAnswer:
 
 def _why_not_alike(one: ObservedCuts, other: ObservedCuts) -> str:
     """Why two places of which one at least lost nothing can't be told from each other; "" if they can."""
-    if one.planned != other.planned:
-        return f"{one.planned:,} were planned of the one and {other.planned:,} of the other, which shows no likeness"
     for each in (one, other):
         if not each.losing and each.open_reason:
             return f"{each.place}: {each.open_reason}"

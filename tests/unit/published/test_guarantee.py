@@ -77,7 +77,6 @@ def test_fourteen_cuts_are_enough_and_thirteen_are_not() -> None:
             NOT_DECIDED,
             "pulsar, bypass, level 2: inconclusive: the positive",
         ),
-        (both_struck(20, 0, cuts=(20, 5)), NOT_DECIDED, "20 were planned of the one and 5 of the other"),
     ],
 )
 def test_two_places_keep_alike_or_not(run: ExaminedRun, verdict: ClaimVerdict, expected: str) -> None:
@@ -101,6 +100,18 @@ def test_two_places_after_cuts_of_one_node(kafka: int, pulsar: int, verdict: Cla
     outcome = judged(same("power-cut-of-one"), both_struck(kafka, pulsar, "power-cut-of-one"))
     assert outcome.verdict is verdict
     assert expected in outcome.reason
+
+
+def test_runs_of_unlike_numbers_of_cuts_decide_more_together_and_never_less() -> None:
+    """One of them came to no cut of one node, as where servers did not serve again before."""
+    first, other = (both_struck(0, 0, "power-cut-of-one") for _ in range(2))
+    short = replace(first.attested[1], attest=replace(first.attested[1].attest, cycles=()))
+    begun = replace(first, attested=(first.attested[0], short))
+    assert judged(same("power-cut-of-one"), begun).verdict is NOT_DECIDED
+    together = judged(same("power-cut-of-one"), runs_together({"A": begun, "B": other}))
+    assert together.verdict is DIRECTION
+    assert "kafka, level 2: none of 160,000 messages at risk lost in 40 cuts" in together.reason
+    assert "pulsar, bypass, level 2: none of 80,000 messages at risk lost in 20 cuts" in together.reason
 
 
 def test_a_crash_counts_where_another_lost_something() -> None:

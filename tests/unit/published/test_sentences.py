@@ -260,7 +260,6 @@ GUARANTEES: dict[str, Scene] = {
     "losses of neither": judging(same("power-cut-of-one"), both_struck(0, 0, "power-cut-of-one")),
     "losses of one": judging(same("power-cut-of-one"), both_struck(0, 20, "power-cut-of-one")),
     "one loss of one": judging(same("power-cut-of-one"), both_struck(0, 1, "power-cut-of-one")),
-    "unlike numbers of cuts": judging(same("power-cut-of-one"), both_struck(0, 5, "power-cut-of-one", cuts=(20, 5))),
 }
 
 
@@ -439,7 +438,6 @@ CLAIMS = [
     Claim("{}: neither keeps all", "losses of both", "losses of one"),
     Claim("{}: alike as far as these show", "losses of neither", "losses of one"),
     Claim("{}: only one of them lost something", "losses of one", "losses of both"),
-    Claim("{} were planned of the one", "unlike numbers of cuts", "one loss of one"),
     Claim("with a probability of {} chance alone", "one loss of one", "losses of one"),
     Claim("{}: no {} counts: {}", "cuts that do not count", "kept in 5 cuts"),
     Claim("too few (below {} counts)", "kept in 5 cuts", "kept in 20 cuts"),
