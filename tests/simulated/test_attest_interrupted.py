@@ -86,6 +86,17 @@ def test_a_cycle_after_which_nothing_served_is_kept(stage: Stage, monkeypatch: p
     assert [cycle.served for cycle in cycles] == [True, False, True, True], "made again, it might hide a loss"
 
 
+def test_what_all_cycles_found_before_is_kept_though_the_last_is_made_again_for_its_totals(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = interrupted(stage, monkeypatch, 4, AcknowledgesBeforeItWrites())
+    whole = replace(stored, cycles=(*stored.cycles, replace(stored.cycles[-1], number=4)))
+    cuts = stage.world.journal.entries.count("cut kafka-1 on disk-1")
+    result = stage.run(*CYCLES, before=whole, server=Honest())
+    assert outcome_of(result).cycles == whole.cycles
+    assert stage.world.journal.entries.count("cut kafka-1 on disk-1") == cuts + 1
+
+
 def test_a_session_that_comes_to_nothing_costs_no_cycle(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = interrupted(stage, monkeypatch, 3, Honest())
     del stage.store.cycles_stored

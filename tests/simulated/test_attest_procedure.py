@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attest_doubles import Deployment, System, Worker
+from attest_doubles import Deployment, Rig, System, Worker
 from attest_scenes import NONE, Stage, all_at, only_the_first, outcome_of, stage
 from wrong_servers import (
     AcknowledgesBeforeItWrites,
@@ -25,6 +25,7 @@ from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.model.attest import Act, ActKind, AttestOutcome, Cycle, Means, Role, Scenario
 from tidegauge.model.events import Note, PhaseProgress
 from tidegauge.model.server import Setting
+from tidegauge.model.trial import AttestResult
 from tidegauge.plain import plain_value, typed_value
 from tidegauge.worker.api import LoadOrder, OnProgress, ignore_progress
 
@@ -231,9 +232,10 @@ def test_servers_that_never_serve_again_are_reported_and_replaced_until_the_thir
     assert stage.world.journal.entries.count("result stored") == 1
     notes = [event.text for event in stage.events if isinstance(event, Note)]
     name = "0001-attest-kafka-cuts"
-    gone = f"{name}: the servers did not serve again after cycle 2 (kafka-1 was killed by signal 9); new ones go on."
-    assert notes[0] == gone
-    assert notes[1] == f"{name}: 2 of 7 cycles were carried out before and are kept."
+    assert notes == [
+        f"{name}: cycle {number} could not be finished (kafka-1 was killed by signal 9); new servers go on."
+        for number in (2, 3, 4)
+    ]
 
 
 def test_new_servers_that_serve_again_go_on_with_the_same_scenario(
@@ -272,7 +274,65 @@ def test_what_was_found_is_the_result_where_no_new_servers_can_be_had(
     assert [cycle.number for cycle in outcome_of(result).cycles] == [1, 2]
     assert stage.store.result == result
     notes = [event.text for event in stage.events if isinstance(event, Note)]
-    assert notes[-1].endswith(", and new ones can't be had: kafka-1 ended with exit code 1: no port is free.")
+    assert notes[-1].endswith(", and new servers could not go on: kafka-1 ended with exit code 1: no port is free.")
+
+
+def fail_to_remove_disk(monkeypatch: pytest.MonkeyPatch, time: int) -> None:
+    """The end of the servers fails this time, counted from 1."""
+    remove_disk, times = Rig.remove_disk, [0]
+
+    def fails_once(rig: Rig, place: Path) -> None:
+        remove_disk(rig, place)
+        times[0] += 1
+        if times[0] == time:
+            raise RunFailedError("disk-1 is busy.")
+
+    monkeypatch.setattr(Rig, "remove_disk", fails_once)
+
+
+def test_what_was_found_is_the_result_where_the_end_of_servers_that_are_gone_fails(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_to_remove_disk(monkeypatch, 1)
+    result = stage.run(NONE, all_at(), all_at(number=3), never_again=True)
+    assert [cycle.number for cycle in outcome_of(result).cycles] == [1, 2]
+    assert stage.store.result == result
+
+
+def test_no_shorter_result_takes_the_place_of_a_whole_one(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_to_remove_disk(monkeypatch, 2)
+    start_node = Deployment.start_node
+
+    def first_dies(deployment: Deployment, number: int) -> None:
+        deployment.never_again = stage.world.journal.entries.count("deploy") == 1
+        start_node(deployment, number)
+
+    monkeypatch.setattr(Deployment, "start_node", first_dies)
+    with pytest.raises(RunFailedError, match="disk-1 is busy"):
+        stage.run(NONE, all_at(), all_at(number=3))
+    assert isinstance(stage.store.result, AttestResult)
+    assert [cycle.number for cycle in outcome_of(stage.store.result).cycles] == [1, 2, 3]
+
+
+def test_a_cycle_that_fails_first_on_new_servers_is_kept_like_any_other(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare = Worker.prepare
+
+    def fails_in_third(worker: Worker, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> list[Setting]:
+        if order.history_directory.endswith(("0002", "0003")):
+            raise RunFailedError("The topic could not be made.")
+        return prepare(worker, order, on_progress)
+
+    monkeypatch.setattr(Worker, "prepare", fails_in_third)
+    result = stage.run(NONE, all_at(), all_at(number=3), all_at(number=4))
+    assert [(cycle.number, cycle.served) for cycle in outcome_of(result).cycles] == [
+        (1, True),
+        (2, False),
+        (3, False),
+        (4, True),
+    ]
+    assert stage.world.journal.entries.count("deploy") == 3
 
 
 def test_what_is_in_no_data_file_is_lost_though_nothing_serves(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

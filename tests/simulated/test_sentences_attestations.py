@@ -300,9 +300,13 @@ CLAIMS = [
     Claim("read from node {}", "a copy that lacks messages", "copies that clients can't choose"),
     # campaign/run/trial/attest.py
     Claim("{} of {} cycles were carried out before", "an attestation that goes on", "an attestation"),
-    Claim("the servers did not serve again after cycle {} ({})", "servers that new ones replace", "an attestation"),
-    Claim("{}: {}; new ones go on.", "servers that new ones replace", "servers that never serve again"),
-    Claim("{}: {}, and new ones can't be had: {}", "servers that no new ones replace", "servers that new ones replace"),
+    Claim("cycle {} could not be finished ({})", "servers that new ones replace", "an attestation"),
+    Claim("{}: {}; new servers go on.", "servers that new ones replace", "servers that never serve again"),
+    Claim(
+        "{}: {}, and new servers could not go on: {}",
+        "servers that no new ones replace",
+        "servers that new ones replace",
+    ),
 ]
 texts, test_every_sentence_is_listed, test_a_sentence_is_said_where_it_is_true_and_not_beside = make_tests(
     MODULES, SCENES, CLAIMS

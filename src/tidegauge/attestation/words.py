@@ -56,7 +56,7 @@ def _sentences_beside(choice: LevelChoice, result: Judged) -> Iterable[str]:
                 yield f"of {lost:,} lost messages {hits:,} are in the servers' data files, but not served: {files}."
             else:
                 yield f"none of the {lost:,} lost messages is in the servers' data files, which were searched for them."
-    if result.judgement.verdict is not AttestVerdict.INCONCLUSIVE and result.judgement.reasons:
+    if result.judgement.verdict is AttestVerdict.NOT_REFUTED and result.judgement.reasons:
         yield _first_few("cuts that did not count", result.judgement.reasons)
     others = [(name, result.figure(key)) for name, key in _OTHERS if result.figure(key)]
     if others:

@@ -12,8 +12,7 @@ A loss decides, and no number of cuts proves that none ever happens.
 | the same at both places | none at either, in enough cuts | direction confirmed |
 | the same at both places | a loss at one only, in more cuts than chance would have | contradicted |
 
-Enough are so many that with 95 % confidence such a cut loses something with less than `LOSS_PER_CUT_MAX`. Both places
-must have been struck as often, unless both lost something.
+Enough are so many that with 95 % confidence such a cut loses something with less than `LOSS_PER_CUT_MAX`.
 
 That a procedure would show a loss at all is known from its control: of cuts of power the attestation's own, of crashes
 that another crash of the run lost something, since no level loses by a crash what it gave to the kernel.

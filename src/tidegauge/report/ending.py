@@ -32,7 +32,7 @@ from tidegauge.store.read import StoredRun
 from tidegauge.thresholds import ThresholdOutcome, repeats_may_decide
 
 ONCE_FIXED = "Once its cause is fixed, run it again: "
-_INSTEAD_OF_CRASHES = "A crash leaves what the kernel holds: leave out --crash, or 'means: crash', to cut the power."
+_OF_CRASHES = "A crash leaves what the kernel holds, and only a power cut could show that lost. What was found"
 
 
 def command_words(run: StoredRun, verb: Sequence[str], repeat: int | None = None) -> list[str]:
@@ -314,7 +314,9 @@ def _invalid_or_good_ending(facts: RunFacts, program: str) -> Ending:
     if undecided:
         first = undecided[0]
         why = f"{first.experiment} has no answer for {names.name_of(first.system)}: {first.summary[0]}"
-        what = _INSTEAD_OF_CRASHES if _is_left_open_by_crashes(first) else f"{ONCE_FIXED}{again}"
+        what = f"{ONCE_FIXED}{again}"
+        if _is_left_open_by_crashes(first):
+            what = f"{_OF_CRASHES}: {program} show {shown_path(run.path)}"
         return Ending(End.INVALID, as_sentence(why), what)
     undecided_rulings = [ruling for ruling in facts.rulings if ruling.outcome is ThresholdOutcome.NOT_DECIDED]
     if undecided_rulings:

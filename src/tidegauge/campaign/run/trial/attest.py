@@ -1,8 +1,9 @@
 """An attestation trial: a deployment whose nodes have disks of their own; cycle after cycle of load, cut and reading.
 
-All cycles share the deployment; each has a topic of its own. Where it does not serve again after a cut, that is kept
-and reported, and the cycles that are left go on with new servers: see `cycles_left`. What each cycle found is stored at
-once: a trial that was interrupted resumes after its last whole cycle, on servers of its own.
+All cycles share the deployment; each has a topic of its own. Where one can't be finished, as where servers do not serve
+again after a cut, that is kept and reported, and new servers carry out those that are left: see `cycles_left`. What
+each cycle found is stored at once: a trial that was interrupted resumes after its last whole cycle, on servers of its
+own.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from tidegauge.attestation.record import settings_digest
 from tidegauge.attestation.scenario import describe_scenario
@@ -19,7 +20,7 @@ from tidegauge.campaign.run.running_trial import RunningTrial, Settled, TrialSet
 from tidegauge.campaign.run.trial.attest_cycle import Prepared, prepare_cycle, run_cycle
 from tidegauge.campaign.run.trial.procedure import TrialProcedure
 from tidegauge.campaign.run.witnessing import checked_level
-from tidegauge.errors import RunFailedError
+from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.model.attest import AttestOutcome, AttestPlan, Cycle, CycleOutcome, Means, Scenario
 from tidegauge.model.events import Note, PhaseProgress, PhaseStarted
 from tidegauge.model.level import LevelFinding
@@ -30,11 +31,11 @@ from tidegauge.numbers import plural
 
 UNKNOWN_LEVEL = LevelFinding(None, ())
 UNSERVED_IN_A_ROW_MAX = 3
-"""A scenario after which servers, new each time, did not serve again so often is not tried any further."""
+"""A scenario of which so many cycles in a row could not be finished, on new servers each, is not tried any further."""
 
 
 class ServersGoneError(Exception):
-    """The servers of an attestation do not serve again, and new ones could show more.
+    """A cycle of an attestation could not be finished, and new servers could carry out those that are left.
 
     Attributes:
         result: what was found until then.
@@ -47,23 +48,31 @@ class ServersGoneError(Exception):
         self.result = result
         self.totals = totals
         last = result.attest.cycles[-1]
-        self._why = f"the servers did not serve again after cycle {last.number} ({last.unreadable[0].rstrip('.')})"
+        self._why = f"cycle {last.number} could not be finished ({last.unreadable[0].rstrip('.')})"
 
     def note_of_new_servers(self) -> Note:
         """What is announced where new servers take their place."""
-        return Note(f"{self.result.spec.trial_id}: {self._why}; new ones go on.")
+        return Note(f"{self.result.spec.trial_id}: {self._why}; new servers go on.")
 
-    def note_of_end(self, error: RunFailedError) -> Note:
-        """What is announced where no new servers can be had."""
-        return Note(f"{self.result.spec.trial_id}: {self._why}, and new ones can't be had: {error.message}")
+    def note_of_end(self, error: TidegaugeError) -> Note:
+        """What is announced where those that are left can't be carried out either."""
+        return Note(f"{self.result.spec.trial_id}: {self._why}, and new servers could not go on: {error.message}")
 
 
 class AttestProcedure(TrialProcedure[AttestSpec, AttestResult]):
-    """A trial whose servers lose their power, cycle after cycle."""
+    """A trial whose servers lose their power, cycle after cycle.
 
-    def __init__(self, before: AttestOutcome | None) -> None:
-        """Begin after the cycles that were found `before` it was interrupted; None for one that begins."""
-        self._before = before
+    Attributes:
+        gone: the end of these servers before the last cycle; None where there was none (yet).
+        is_whole: whether all cycles have been carried out, whatever fails afterwards.
+    """
+
+    def __init__(self, before: AttestOutcome | None, gone: ServersGoneError | None = None) -> None:
+        """Begin after the cycles that were found `before` it was interrupted, or in it, until servers were `gone`."""
+        self._before = gone.result.attest if gone is not None else before
+        self._earlier = gone
+        self.gone: ServersGoneError | None = None
+        self.is_whole = False
 
     def settle(self, setup: TrialSetup[AttestSpec], cleanup: ExitStack) -> Settled:
         """Make each node a disk of its own. Nothing waits for a calm machine: losses are looked for."""
@@ -84,11 +93,17 @@ class AttestProcedure(TrialProcedure[AttestSpec, AttestResult]):
 
         Raises `OtherwiseError` if the settings in force are not those of the cycles before, `ServersGoneError`.
         """
-        attestation = _AttestationTrial(trial, self._before, level)
+        attestation = _AttestationTrial(trial, self._before, level, self._earlier.totals if self._earlier else None)
         outcome = attestation.run()
-        result = _result_of_trial(trial.spec, started_at, attestation, outcome)
-        if cycles_left(trial.spec.attest, outcome.cycles):
-            raise ServersGoneError(result, attestation.totals)
+        assert attestation.totals is not None
+        result = _result_of_trial(trial.spec, started_at, attestation, attestation.totals, outcome)
+        if self._earlier is not None:
+            first = self._earlier.result
+            result = replace(result, started_at=first.started_at, measured_s=first.measured_s + result.measured_s)
+        self.is_whole = not cycles_left(trial.spec.attest, outcome.cycles)
+        if not self.is_whole:
+            self.gone = ServersGoneError(result, attestation.totals)
+            raise self.gone
         return result, attestation.totals
 
     def clear_up(self, trial: RunningTrial[AttestSpec]) -> None:
@@ -126,33 +141,33 @@ def _write_back_disks(trial: RunningTrial[AttestSpec]) -> None:
 
 @dataclass
 class _AttestationTrial:
-    """The cycles of one trial as they are carried out. `totals` are those of the last one."""
+    """The cycles of one trial as they are carried out. `totals` are those of the last one, or of servers before."""
 
     trial: RunningTrial[AttestSpec]
     before: AttestOutcome | None
     level: LevelFinding
-    totals: TotalFigures = field(init=False)
+    totals: TotalFigures | None = None
     took_s: float = 0.0
     _digest: str = ""
 
     def __post_init__(self) -> None:
         """Find what is kept of before."""
         self._plan = self.trial.spec.attest
-        outcomes_kept = list(self.before.cycles) if self.before is not None else []
-        # One cycle at least is carried out, for what a trial ends with.
-        while outcomes_kept and not cycles_left(self._plan, outcomes_kept):
-            outcomes_kept.pop()
-        self._kept = tuple(outcomes_kept)
+        self._kept = self.before.cycles if self.before is not None else ()
 
     def run(self) -> AttestOutcome:
-        """Carry out all cycles that are left, until the servers do not serve again.
+        """Carry out all cycles that are left, until one can't be finished.
 
-        Raises `RunFailedError` if the first of them can't be carried out.
+        Raises `RunFailedError` if the first of them can't be carried out, unless servers before have carried out some.
         """
         outcomes: list[CycleOutcome] = list(self._kept)
-        if outcomes:
+        has_earlier_servers = self.totals is not None
+        if outcomes and not has_earlier_servers:
             done = f"{len(outcomes)} of {len(self._plan.cycles)} cycles were carried out before and are kept"
             self.trial.resources.observer(Note(f"{self.trial.spec.trial_id}: {done}."))
+        if not cycles_left(self._plan, outcomes):
+            # For the totals that a trial ends with. What it found the first time stays: this one may hide a loss.
+            self._carry_out_cycle(self._plan.cycles[-1])
         began_s = time.monotonic()
         while left := cycles_left(self._plan, outcomes):
             cycle = left[0]
@@ -160,17 +175,22 @@ class _AttestationTrial:
             try:
                 outcomes.append(self._carry_out_cycle(cycle))
             except RunFailedError as error:
-                if len(outcomes) == len(self._kept):
+                if len(outcomes) == len(self._kept) and not has_earlier_servers:
                     raise
                 # What the cycles before found is kept; this one makes its scenario inconclusive.
                 outcomes.append(
                     CycleOutcome(cycle.number, cycle.scenario, (), 0, unreadable=(error.message,), served=False)
                 )
-            self.trial.store.write_cycles(AttestOutcome(self._digest, tuple(outcomes)))
+            self.trial.store.write_cycles(self._outcome_of(outcomes))
             if not outcomes[-1].served:
                 break
         self.took_s = time.monotonic() - began_s
-        return AttestOutcome(self._digest, tuple(outcomes))
+        return self._outcome_of(outcomes)
+
+    def _outcome_of(self, outcomes: Sequence[CycleOutcome]) -> AttestOutcome:
+        """What was found so far, with the settings of servers before where these came to no cycle."""
+        digest_before = self.before.settings_digest if self.before is not None else ""
+        return AttestOutcome(self._digest or digest_before, tuple(outcomes))
 
     def _carry_out_cycle(self, cycle: Cycle) -> CycleOutcome:
         prepared = prepare_cycle(self.trial, cycle)
@@ -214,7 +234,7 @@ def cycles_left(plan: AttestPlan, outcomes: Sequence[CycleOutcome]) -> list[Cycl
     """The cycles of a plan that are still to be carried out, in order.
 
     None of a positive control that has lost something, nor of a scenario whose last `UNSERVED_IN_A_ROW_MAX` cycles
-    ended with servers that did not serve again.
+    could not be finished.
     """
     if plan.control and any(outcome.lost for outcome in outcomes if outcome.scenario is not Scenario.NONE):
         return []
@@ -228,10 +248,12 @@ def cycles_left(plan: AttestPlan, outcomes: Sequence[CycleOutcome]) -> list[Cycl
 
 
 def _result_of_trial(
-    spec: AttestSpec, started_at: str, attestation: _AttestationTrial, outcome: AttestOutcome
+    spec: AttestSpec,
+    started_at: str,
+    attestation: _AttestationTrial,
+    totals: TotalFigures,
+    outcome: AttestOutcome,
 ) -> AttestResult:
-    totals = attestation.totals
-
     def figure(*names: str) -> int:
         return sum(cycle.figures.get(name, 0) for cycle in outcome.cycles for name in names)
 

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 
 from tidegauge.campaign.plan.fairness import FairnessWatch
+from tidegauge.campaign.run.recorded import OtherwiseError
 from tidegauge.campaign.run.resources import RunResources
 from tidegauge.campaign.run.running_trial import (
     SharedServers,
@@ -67,7 +68,8 @@ def run_trial(
         StartFailedError: server or worker did not start, or a server ended.
         LevelMismatchError: the system is not at the level asked for.
         OtherwiseError: the settings in force are not those of an attestation's cycles before.
-        RunFailedError: the worker ended, the disk is full, the agent is gone, a cut could not be carried out.
+        RunFailedError: the worker ended, the disk is full, the agent is gone, a cut could not be carried out; not of an
+            attestation whose cycles before have found something.
     """
     shared = shared or SharedServers()
     if shared.wanted != _identity_of_servers(spec, subject) or not spec.leaves_servers:
@@ -94,17 +96,24 @@ def run_trial(
 def _carry_out_attestation(
     setup: TrialSetup[AttestSpec], before: AttestOutcome | None, shared: SharedServers
 ) -> AttestResult:
-    """Go through the phases, and again with new servers wherever those before did not serve again after a cut."""
+    """Go through the phases, and again with new servers after a cycle that could not be finished.
+
+    What cycles found is the result, even where new servers fail.
+    """
     gone: ServersGoneError | None = None
     while True:
+        procedure = AttestProcedure(before, gone)
         try:
-            return _carry_out_procedure(AttestProcedure(before), setup, shared)
+            if gone is not None:
+                setup.resources.observer(gone.note_of_new_servers())
+                setup.store.make_data_directories()
+            return _carry_out_procedure(procedure, setup, shared)
         except ServersGoneError as error:
-            gone, before = error, error.result.attest
-            setup.resources.observer(gone.note_of_new_servers())
-            setup.store.make_data_directories()
-        except RunFailedError as error:
-            if gone is None:
+            gone = error
+        except (RunFailedError, OtherwiseError) as error:
+            # Its own may be behind an error of the end of its servers.
+            gone = procedure.gone or gone
+            if gone is None or procedure.is_whole:
                 raise
             setup.resources.observer(gone.note_of_end(error))
             setup.store.finish(gone.result, gone.totals)

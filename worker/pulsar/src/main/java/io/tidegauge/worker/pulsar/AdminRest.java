@@ -27,7 +27,7 @@ final class AdminRest {
   /** Of what a broker answers at once, if it answers. */
   private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(10);
 
-  private static final Pattern MESSAGE = Pattern.compile("Message: (.*)");
+  private static final Pattern MESSAGE = Pattern.compile("(?m)^Message: (.+)$");
 
   private final Connection connection;
   private final HttpApi http;
