@@ -333,6 +333,23 @@ def test_a_cycle_that_fails_first_on_new_servers_is_kept_like_any_other(
         (4, True),
     ]
     assert stage.world.journal.entries.count("deploy") == 3
+    assert result.level.level == 3
+
+
+def test_the_level_is_known_though_the_last_servers_came_to_no_cycle(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare = Worker.prepare
+
+    def fails_later(worker: Worker, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> list[Setting]:
+        if not order.history_directory.endswith("0001"):
+            raise RunFailedError("The topic could not be made.")
+        return prepare(worker, order, on_progress)
+
+    monkeypatch.setattr(Worker, "prepare", fails_later)
+    result = stage.run(NONE, all_at(), all_at(number=3))
+    assert [cycle.served for cycle in outcome_of(result).cycles] == [True, False, False]
+    assert result.level.level == 3
 
 
 def test_what_is_in_no_data_file_is_lost_though_nothing_serves(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

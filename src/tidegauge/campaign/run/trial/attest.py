@@ -99,7 +99,13 @@ class AttestProcedure(TrialProcedure[AttestSpec, AttestResult]):
         result = _result_of_trial(trial.spec, started_at, attestation, attestation.totals, outcome)
         if self._earlier is not None:
             first = self._earlier.result
-            result = replace(result, started_at=first.started_at, measured_s=first.measured_s + result.measured_s)
+            result = replace(
+                result,
+                started_at=first.started_at,
+                measured_s=first.measured_s + result.measured_s,
+                # These may have come to no cycle, in which it is asked.
+                level=first.level if result.level == UNKNOWN_LEVEL else result.level,
+            )
         self.is_whole = not cycles_left(trial.spec.attest, outcome.cycles)
         if not self.is_whole:
             self.gone = ServersGoneError(result, attestation.totals)
