@@ -46,7 +46,7 @@ fi
 
 # Exactly what is locked, but what tests need is kept once it is there.
 groups=(--no-dev --extra all)
-if [ "${1:-}" = --fleet ] || [ -e .venv/.fleet-ready ]; then groups+=(--all-extras); fi
+if [ "${1:-}" = --fleet ] || [ -e .venv/.fleet-ready ]; then groups=(--no-dev --all-extras); fi
 if [ "${1:-}" = --dev ] || [ -e .venv/.dev-ready ]; then groups=(--all-extras); fi
 case "${1:-}" in
   --dev) echo "Adding what tests and checks need ..." ;;
