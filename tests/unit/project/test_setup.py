@@ -281,8 +281,16 @@ class TestBootstrap:
         assert done.returncode == 0, done.stderr
 
     def test_later_calls_of_uv(self, checkout: Path, environment: dict[str, str], without_venv: Path) -> None:
-        """Tools for tests are kept once they are there; with a mirror the lock file is exported to it."""
+        """Tools for tests are kept once they are there; with a mirror the lock file is exported to it.
+
+        uv refuses `--extra` beside `--all-extras`, which a fleet's host needs.
+        """
         environment["BASE_PYTHON"] = str(without_venv)
+        assert self.set_up(checkout, environment, "--fleet").returncode == 0
+        call_for_fleet = (checkout / "uv-calls").read_text()
+        assert "--all-extras" in call_for_fleet
+        assert "--extra " not in call_for_fleet
+        (checkout / "uv-calls").unlink()
         assert self.set_up(checkout, environment, "--dev").returncode == 0
         (checkout / ".venv").mkdir()
         (checkout / ".venv/.dev-ready").touch()
