@@ -223,7 +223,7 @@ def check_directory(option: str, place: Path) -> None:
 class Ready:
     """A campaign that can be run here. `left_out` says which of its systems can't, and why.
 
-    `clusters`: what those reported that others run, in sentences.
+    `clusters`: what those reported that others run, in sentences. `placement`: who runs where on a fleet, in a dry run.
     """
 
     campaign: Campaign
@@ -232,6 +232,7 @@ class Ready:
     left_out: tuple[Note, ...]
     terms: Terms
     clusters: tuple[str, ...] = ()
+    placement: str = ""
 
     @property
     def shown_plan(self) -> ShownPlan:
@@ -248,7 +249,8 @@ class Ready:
         )
         asked = (campaign.published, campaign.thresholds, campaign.retry, self.clusters, tuple(questions))
         values = values_of_axes([point.values for point in campaign.points])
-        return ShownPlan(trials, seconds_expected, warnings, self.memory, self.terms, *asked, values)
+        placement = self.placement
+        return ShownPlan(trials, seconds_expected, warnings, self.memory, self.terms, *asked, values, placement)
 
     def full_speed(self, runs_directory: Path) -> FullSpeed:
         """What is known of the disks that the servers would use."""
@@ -269,8 +271,8 @@ class Ready:
         out.show(plan_list(plan, self.full_speed(runs_directory), self.places(runs_directory)), plan_summary(plan))
 
 
-def check_fleet(campaign: Campaign, plan: Plan) -> tuple[str, ...]:
-    """Sentences on who runs where. Raises `UserError` if the fleet that the file describes does not fit."""
+def check_fleet(campaign: Campaign, plan: Plan) -> tuple[str, tuple[str, ...]]:
+    """Say who runs where, and what to know before. Raises `UserError` if the file's fleet does not fit."""
     fleet = campaign.fleet_file
     hosts_of_role, nodes = dict(fleet.hosts_of_role), machines_of(campaign)
     needed, keeps = fleet.server_hosts(nodes), has_process_of_no_node(campaign)
@@ -298,10 +300,10 @@ def check_fleet(campaign: Campaign, plan: Plan) -> tuple[str, ...]:
     several = f"which share {nodes} nodes" if needed > 1 else f"which has all {nodes} nodes"
     shared = "one node each" if nodes == needed else several
     if not nodes:
-        return (f"Others run the servers; {load}.",)
+        return f"Others run the servers; {load}.", ()
     link_notes = _link_faults(plan, fleet, campaign.fleet, keeps)
     keeper = f", what belongs to no node on one of role {KEEPER_ROLE}" if fleet.has_keeper and keeps else ""
-    return (f"Servers are started on {role} of {campaign.fleet}, {shared}{keeper}; {load}.", *link_notes)
+    return f"Servers are started on {role} of {campaign.fleet}, {shared}{keeper}; {load}.", link_notes
 
 
 def _link_faults(plan: Plan, fleet: FleetFile, path: str, has_keeper_process: bool) -> tuple[str, ...]:
@@ -371,7 +373,7 @@ def prepare_campaign(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> 
         if any(isinstance(trial, AttestSpec) for trial in plan.trials):
             require_package("scipy", "Attestations")
     check_faults(plan.trials, refusals_of_any_fleet if campaign.fleet else refusals_of_this_host)
-    on_fleet = check_fleet(campaign, plan) if campaign.fleet else ()
+    placement, fleet_notes = check_fleet(campaign, plan) if campaign.fleet else ("", ())
     # Of what a fleet's hosts have they are asked when the run begins.
     bounds = load_bounds()
     few_files = "" if campaign.fleet else _problem_here(lambda: check_handles(campaign, bounds), dry_run)
@@ -393,8 +395,10 @@ def prepare_campaign(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> 
         *(left_out_note(system, reason) for system, reason in too_large.items()),
         *(Note(sentence) for sentence in (shortage, few_files, unfit) if sentence),
         *_lacking_notes(),
-        *(*plan.left_out, *fitted.notes, *map(Note, on_fleet if dry_run else ())),
+        *(*plan.left_out, *fitted.notes, *map(Note, fleet_notes if dry_run else ())),
         *([Note(BRIEF_WORDS)] if fitted.published and fitted.published.scale == PublishedScale.BRIEF else []),
     )
     terms = Terms.of_tilts(wanted_tilts(plan), allow_unequal)
-    return Ready(with_differences(fitted, plan.trials), plan, memory, left_out, terms)
+    return Ready(
+        with_differences(fitted, plan.trials), plan, memory, left_out, terms, placement=placement if dry_run else ""
+    )

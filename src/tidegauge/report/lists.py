@@ -107,6 +107,8 @@ class ShownPlan:
     """What its searches look for."""
     values: AxisValues = field(default_factory=dict)
     """Those of the axes of a sweep, as the campaign lists them."""
+    placement: str = ""
+    """Who runs where on a fleet."""
 
 
 def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE) -> RenderableType:
@@ -143,7 +145,7 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
             headed_bullets("Searched for:", plan.questions),
             headed_bullets(thresholds_head, plan.thresholds),
             *workloads,
-            *([Paragraph(words)] for words in plan.clusters),
+            *([Paragraph(words)] for words in (plan.placement, *plan.clusters) if words),
             *([Paragraph(sentence)] for sentence in sentences if sentence),
             headed_bullets(
                 f"Each trial is carried out by {workers_words} load generators:",

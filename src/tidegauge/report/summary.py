@@ -199,6 +199,7 @@ def plan_summary(plan: ShownPlan) -> dict[str, Any]:
         thresholds=plan.thresholds,
         retry=plan.retry,
         clusters=plan.clusters,
+        placement=plan.placement,
         unequal=plan.terms.unequal,
         unequal_allowed=plan.terms.allowed,
         advice=plan.terms.advice,

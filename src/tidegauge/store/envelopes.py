@@ -99,6 +99,7 @@ class PlanFile(TypedDict):
     thresholds: NotRequired[Sequence[str]]
     retry: NotRequired[int]
     clusters: NotRequired[Sequence[str]]
+    placement: NotRequired[str]
     blocks: NotRequired[Sequence[PlannedBlock]]
 
 

@@ -47,11 +47,10 @@ def test_a_plan_says_who_runs_where_and_takes_no_memory_here(tmp_path: Path) -> 
     ready = prepare_campaign(campaign, dry_run=True, allow_unequal=True)
     hosts = machines_of(campaign)
     assert hosts > 3
-    said = [note.text for note in ready.left_out]
-    assert (
+    assert ready.placement == (
         f"Servers are started on {hosts} hosts of role server of {campaign.fleet}, one node each; load generators here."
-        in said
     )
+    assert ready.placement not in ready.shown_plan.warnings, "who runs where is nothing to be warned of"
     assert all(trial.apart and trial.elsewhere and not trial.attached for trial in ready.plan.trials)
     assert all(not need.servers for need in ready.memory.needs)
     here = parse_campaign(tmp_path / "apart.yaml", {}, sorted(registry.all_systems()))
@@ -64,11 +63,11 @@ def test_a_fleet_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         prepare_campaign(parsed(tmp_path, fleet=few), dry_run=True, allow_unequal=False)
     assert "'nodes-per-host: 3' of role server" in str(caught.value.hint)
     shared = few.replace("count: 2", "count: 3, nodes-per-host: 2")
-    notes = prepare_campaign(parsed(tmp_path, fleet=shared), dry_run=True, allow_unequal=True).left_out
-    assert any("on 3 hosts of role server of" in note.text and "which share 5 nodes;" in note.text for note in notes)
+    placement = prepare_campaign(parsed(tmp_path, fleet=shared), dry_run=True, allow_unequal=True).placement
+    assert "on 3 hosts of role server of" in placement and "which share 5 nodes;" in placement
     many = "launcher: ray\nroles: {load: {label: {role: load}, count: 4}}\n"
-    notes = prepare_campaign(parsed(tmp_path, fleet=many), dry_run=True, allow_unequal=True).left_out
-    assert any("those that have a producer or consumer carry out a trial (at least 2)" in note.text for note in notes)
+    placement = prepare_campaign(parsed(tmp_path, fleet=many), dry_run=True, allow_unequal=True).placement
+    assert "those that have a producer or consumer carry out a trial (at least 2)" in placement
     with pytest.raises(UserError, match=r"fleet\.yaml:2: roles: '7'"):
         parsed(tmp_path, fleet="launcher: ray\nroles: 7\n")
 
@@ -83,7 +82,7 @@ def test_the_fleets_load_hosts_have_the_load_generators(tmp_path: Path) -> None:
     assert ready.memory.workers == 4
     assert any(words.startswith("Each of the 4 load generators gets at most") for words in ready.memory.sentences())
     assert all(need.worker_mb == 0 for need in ready.memory.needs), "none of it is here"
-    assert any("4 load generators on 2 hosts of role load" in note.text for note in ready.left_out)
+    assert "4 load generators on 2 hosts of role load" in ready.placement
     with pytest.raises(UserError, match=r"worker\.count: '3': the fleet's hosts have 4 load generators"):
         parsed(tmp_path, four + "worker: {count: 3}\n", fleet=fleet)
     with pytest.raises(UserError, match="workers-per-host: is for hosts with the label 'load'"):
@@ -98,7 +97,7 @@ def test_load_hosts_may_measure_what_others_run(tmp_path: Path) -> None:
     attached = attached.replace("nodes: 3\n", "") + "workload: {producers: 2, consumers: 2, partitions: 2}\n"
     load = "launcher: ray\nroles: {load: {label: {role: load}, count: 2}}\n"
     ready = prepare_campaign(parsed(tmp_path, attached, fleet=load), dry_run=True, allow_unequal=True)
-    assert "Others run the servers; 2 load generators on 2 hosts of role load." in [n.text for n in ready.left_out]
+    assert ready.placement == "Others run the servers; 2 load generators on 2 hosts of role load."
     assert all(trial.attached and not trial.apart and trial.load_hosts == 2 for trial in ready.plan.trials)
     assert "others run its servers, and the file has no hosts of role load" in refused(parsed(tmp_path, attached))
 

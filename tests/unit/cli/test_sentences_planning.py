@@ -59,7 +59,8 @@ def plan(*given: Any, lacks: str = "", available_mb: int = 1 << 20, files: int =
         patch(planning, "memory_available", lambda: MemoryAvailable(available_mb, "of the machine"))
         patch(planning, "load_bounds", lambda: LoadBounds(files))
         try:
-            return planning.prepare_campaign(parsed(stage, *given, **more), dry_run=True, allow_unequal=True).left_out
+            ready = planning.prepare_campaign(parsed(stage, *given, **more), dry_run=True, allow_unequal=True)
+            return (ready.placement, *ready.left_out)
         except UserError as error:
             return error
 
