@@ -432,7 +432,7 @@ def published(
     runs: Annotated[
         list[str] | None,
         typer.Argument(
-            help="A published report, for the newest run of each of its campaigns; or runs, as `show` takes them.",
+            help="A published report, for the newest results of its campaigns; or runs, as `show` takes them.",
             autocompletion=complete_runs,
         ),
     ] = None,

@@ -293,7 +293,10 @@ def show_report(facts: WholeReportFacts, files: WantedFiles, out: Output) -> Non
 
 
 def _newest_runs_of_report(report: str, runs_directory: Path, out: Output) -> list[store.StoredRun]:
-    """The newest run of each campaign of a report, at the scale of the newest of all. Raises `UserError` if none is."""
+    """The newest runs of a report's campaigns, and older ones of what these have not measured, the newest last.
+
+    All are at the scale of the newest. Raises `UserError` if there is no run.
+    """
     runs = [
         run
         for run in store.list_runs(runs_directory)
@@ -309,7 +312,18 @@ def _newest_runs_of_report(report: str, runs_directory: Path, out: Output) -> li
         out.alert(
             f"Left out, since the newest run is at the {scale} scale and these are not: {', '.join(sorted(others))}"
         )
-    return list({run.name: run for run in at_scale}.values())
+    # The newest may have measured one of a campaign's systems only.
+    chosen: list[store.StoredRun] = []
+    measured: set[tuple[object, ...]] = set()
+    for run in reversed(at_scale):
+        parts = {
+            (run.name, result.spec.experiment, result.spec.system, result.spec.choice, *result.spec.point.items())
+            for result in run.results
+        }
+        if not parts <= measured:
+            chosen.insert(0, run)
+        measured |= parts
+    return chosen
 
 
 def _write_report(run: store.StoredRun, path: Path) -> Path:

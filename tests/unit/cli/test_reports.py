@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from report_samples import interrupted_run
@@ -58,6 +59,32 @@ def test_mistakes_are_one_message(runs: Path, tmp_path: Path, capsys: pytest.Cap
     assert "There is no directory" in capsys.readouterr().err
     (tmp_path / "file").write_text("")
     assert run_command(["report", "last", "--runs-dir", str(runs), "--output", str(tmp_path / "file" / "x.html")]) == 1
+
+
+def test_a_report_is_examined_over_the_newest_results_of_each_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newer run of one system hides nothing that an older one alone has of the others."""
+
+    def run_of(campaign: str, *systems: str, scale: str = "shares") -> SimpleNamespace:
+        specs = [
+            SimpleNamespace(experiment="peak", system=name, choice=3, point={"partitions": "1"}) for name in systems
+        ]
+        published = SimpleNamespace(report="confluent-2020", scale=scale)
+        return SimpleNamespace(
+            name=campaign, results=[SimpleNamespace(spec=spec) for spec in specs], published=published
+        )
+
+    whole, other_scale = run_of("rates", "kafka", "pulsar"), run_of("rates", "rabbitmq", scale="brief")
+    older, newer, newest = run_of("rates", "kafka"), run_of("latency", "kafka"), run_of("rates", "pulsar")
+    for stored, chosen in (
+        ([whole, newer, newest], [whole, newer, newest]),
+        ([older, whole, newer, newest], [whole, newer, newest]),
+        ([newest, newer, whole], [newer, whole]),
+        ([other_scale, newest], [newest]),
+    ):
+        monkeypatch.setattr(reports.store, "list_runs", lambda _, stored=stored: stored)
+        assert reports._newest_runs_of_report("confluent-2020", tmp_path, Output(as_json=False)) == chosen
 
 
 def test_an_index_leads_to_reports_wherever_it_is(

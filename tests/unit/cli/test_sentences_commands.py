@@ -487,7 +487,7 @@ def newest(*scales: str) -> Scene:
         runs = [
             SimpleNamespace(
                 name=f"campaign-{number}",
-                results=(1,),
+                results=(SimpleNamespace(spec=SimpleNamespace(experiment="peak", system="a", choice=1, point={})),),
                 published=SimpleNamespace(report="streamnative-2020", scale=scale),
             )
             for number, scale in enumerate(scales)
