@@ -183,7 +183,7 @@ def use_between(
 
 def cpus_allowed(processes: Sequence[ProcessUse]) -> float:
     """CPUs that our processes may use: fewer than the host has where a cgroup or an affinity limits them."""
-    return min((process.cpus_allowed for process in processes), default=float(available_cpus()))
+    return min((process.cpus_allowed or available_cpus() for process in processes), default=float(available_cpus()))
 
 
 def available_cpus() -> int:

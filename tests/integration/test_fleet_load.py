@@ -17,7 +17,7 @@ from fleet_hosts import NEEDS, Namespace, ip, join, namespaces, started
 from patience import wait_for
 
 from tidegauge.hosts.network import NAMED, can_connect
-from tidegauge.store.telemetry import METRICS, read_telemetry
+from tidegauge.store.telemetry import HOSTS, METRICS, PROCESSES, read_telemetry
 from tidegauge.systems.kafka.metrics import find_jmx_exporter
 
 pytestmark = [*NEEDS, pytest.mark.slow]
@@ -39,6 +39,7 @@ network: 10.213.9.0/24
 roles: {servers: {label: {role: server}, count: 3}, load: {label: {role: load}, count: 2}}
 """
 AHEAD_S = {"load-1": 5, "load-2": 7200}
+NODE_EXPORTER = "prometheus-node-exporter"
 RUNS = Path(f"/tmp/tidegauge-across-{os.getpid()}")
 """On each host a file system of its own."""
 CGROUPS = (
@@ -142,8 +143,8 @@ def test_values_of_a_file_are_sent_to_load_hosts_once(hosts: list[Namespace], tm
 
 
 @pytest.fixture
-def cluster(hosts: list[Namespace], tmp_path: Path) -> Iterator[str]:
-    """A Kafka that others run, on one of the hosts; where clients find it."""
+def cluster(hosts: list[Namespace], tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
+    """A Kafka that others run, on one of the hosts; where clients find it, and where it and its host report figures."""
     host = hosts[3]
     program = str(Path(__file__).parents[1] / "support/serving.py")
     process = subprocess.Popen(
@@ -154,17 +155,29 @@ def cluster(hosts: list[Namespace], tmp_path: Path) -> Iterator[str]:
         text=True,
     )
     assert process.stdout is not None
-    servers = process.stdout.readline().strip()
+    servers, *metrics = process.stdout.readline().split()
+    exporter = None
+    if shutil.which(NODE_EXPORTER):
+        address = f"{host.address}:19100"
+        line = ["ip", "netns", "exec", host.name, NODE_EXPORTER, f"--web.listen-address={address}"]
+        exporter = subprocess.Popen(line, stderr=subprocess.DEVNULL)
+        metrics.append(f"http://{address}/metrics")
     own = NAMED / hosts[0].name
     wait_for(lambda: can_connect(own, host.address, int(servers.split(":")[1]), 1.0), 120.0, f"{servers} answers")
-    yield servers
+    yield servers, metrics
+    if exporter is not None:
+        exporter.kill()
+        exporter.wait()
     process.communicate("", timeout=120)
 
 
-def test_a_cluster_of_others_is_measured_from_load_hosts(hosts: list[Namespace], cluster: str, tmp_path: Path) -> None:
-    given = arguments(tmp_path, "kafka", LATENCY % "5s")
+def test_a_cluster_of_others_is_measured_from_load_hosts(
+    hosts: list[Namespace], cluster: tuple[str, list[str]], tmp_path: Path
+) -> None:
+    given = arguments(tmp_path, "kafka", LATENCY % "10s")
     path = Path(given[1])
-    attached = f"{{name: kafka, attach: {{bootstrap-servers: '{cluster}'}}}}"
+    servers, metrics = cluster
+    attached = f"{{name: kafka, attach: {{bootstrap-servers: '{servers}', metrics: {json.dumps(metrics)}}}}}"
     text = path.read_text().replace("{name: kafka, heap: 512MiB, direct-memory: 256MiB}", attached)
     path.write_text(text.replace("durability: 1\nnodes: 3\n", "durability: 3\n"))
     Path(given[3]).write_text("launcher: ray\nroles: {load: {label: {role: load}, count: 2}}\n")
@@ -177,7 +190,13 @@ def test_a_cluster_of_others_is_measured_from_load_hosts(hosts: list[Namespace],
     result = json.loads((trial / "result.json").read_text())["result"]
     assert len(result["clocks"]) == 1
     assert result["subscriptions"][0]["received"] == result["sent"] > 0
-    assert to_send(newest_run()) == [500, 500]
+    assert to_send(newest_run()) == [1000, 1000]
+    # What its servers and their host used is what these report.
+    assert result["server_cpu_s"] > 0
+    used = list(read_telemetry(trial, PROCESSES))
+    assert {row["host"] for row in used if row["process"] in metrics[0]} == {hosts[3].address}
+    if shutil.which(NODE_EXPORTER):
+        assert hosts[3].address in {row["host"] for row in read_telemetry(trial, HOSTS)}
 
 
 def test_a_link_that_is_limited_is_named(hosts: list[Namespace], tmp_path: Path) -> None:

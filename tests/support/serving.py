@@ -1,4 +1,4 @@
-"""Runs a Kafka of one node at an address until its standard input ends; says where clients find it.
+"""Runs a Kafka of one node at an address until its standard input ends; says where clients and its own figures are.
 
 A program of its own, so that it can be started in a network namespace: `python serving.py ADDRESS DIRECTORY`.
 """
@@ -23,7 +23,8 @@ def main(address: str, directory: Path) -> None:
     request = DeployRequest(files, 1, LevelChoice(3), directory, logs, 512, 256, seats={1: Seat(address, "")})
     with LocalHost.open() as host:
         deployment = system.deploy(request, host)
-        print(deployment.connection["bootstrap.servers"], flush=True)
+        endpoints = [endpoint.url for endpoint in deployment.metrics_endpoints]
+        print(deployment.connection["bootstrap.servers"], *endpoints, flush=True)
         sys.stdin.read()
         deployment.stop()
 

@@ -516,7 +516,10 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
         *[with_spec(replace(one, accounts=(account(servers=0.4),)), attached=True) for one in pair()]
     ),
     "attached, not seen here": lambda: run_of(
-        *[with_spec(replace(one, accounts=(account(servers=0.0),)), attached=True) for one in pair()]
+        *[with_spec(one, attached=True) for one in each(pair(), accounts=(account(servers=0.0),), server_cpu_s=None)]
+    ),
+    "attached, reporting": lambda: run_of(
+        *[with_spec(one, attached=True) for one in each(pair(), accounts=(account(servers=0.0),), server_cpu_s=4.0)]
     ),
     "attached, one of two": lambda: run_of(pair()[0], with_spec(replace(pair()[1], server_cpu_s=None), attached=True)),
     "attached to a fleet": lambda: run_of(*[with_spec(one, attached=True, load_hosts=2) for one in pair()]),

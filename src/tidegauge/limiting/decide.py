@@ -181,14 +181,16 @@ def limiting_resource(load: JudgedLoad, use: WindowUse | None, ceilings: Ceiling
 def _limits_by_allowance(case: LimitingCase) -> Iterator[Limiting]:
     """A process at the end of the CPUs that it was given, where those are fewer than the host has."""
     for process in (*case.servers, *case.workers):
-        limited = process.cpus_allowed < case.use.share_of_host(process.host).cpus
-        share = min(1.0, process.cpus / process.cpus_allowed)
+        allowed = process.cpus_allowed
+        if allowed is None or allowed >= case.use.share_of_host(process.host).cpus:
+            continue
+        share = min(1.0, process.cpus / allowed)
         throttled = process.throttled_share or 0.0
-        if limited and (share >= FULL or throttled >= THROTTLED):
+        if share >= FULL or throttled >= THROTTLED:
             # Less is not seen in the figure.
             held = f", held back for {throttled:.2f} s a second by its quota" if throttled >= 0.005 else ""
             name = case.named(process)
-            words = f"{name} used {process.cpus:.2f} of the {process.cpus_allowed:g} CPUs it may use{held}"
+            words = f"{name} used {process.cpus:.2f} of the {allowed:g} CPUs it may use{held}"
             whose_cpu = Resource.CLIENT_CPU if process.name in case.load.workers else Resource.SERVER_CPU
             yield Limiting(whose_cpu, name, share, words)
 
@@ -351,7 +353,7 @@ def _limits_by_host_cpu(case: LimitingCase) -> Iterator[Limiting]:
         others = max(0.0, host.cpu_share * host.cpus - servers - client)
         generators = "load generators" if len(case.load.workers) > 1 else "load generator"
         # Those of others' clusters may be on this host all the same, and be unseen.
-        seen = f"servers {servers:.2f}, " if case.servers else ""
+        seen = f"servers {servers:.2f}, " if any(server.host == name for server in case.servers) else ""
         parts = f"{seen}{generators} {client:.2f}, everything else {others:.2f}"
         waited = "" if stall is None else f"; tasks waited for a CPU {stall:.0%} of the time"
         share = min(1.0, host.cpu_share)

@@ -99,7 +99,8 @@ def as_noted(those_found: Sequence[Disturbance]) -> tuple[Disturbance, ...]:
 
 def cpu_accounts(measured: MeasuredTrial, use: WindowUse) -> tuple[HostAccount, ...]:
     """Who used the CPUs of each host that servers or load generators were on."""
-    hosts = dict.fromkeys(process.host for process in use.processes)
+    # Of others' servers only what they themselves report may be known, and nothing of their hosts.
+    hosts = dict.fromkeys(process.host for process in use.processes if process.host in ("", *use.others))
     # The host that led the trial is part of it only where something of it ran there, or all of it did.
     accounts = []
     for name in hosts or ("",):
@@ -254,7 +255,7 @@ def _generators_held_back(
             harm = harm or Harm.NOTED
             words = (
                 f"the load generator{_on_host(account)} was held back for {held:.2f} s a second by the quota of its "
-                f"cgroup ({worker.cpus_allowed:g} CPUs), {_consequence_of(harm)}"
+                f"cgroup ({worker.cpus_allowed or 0.0:g} CPUs), {_consequence_of(harm)}"
             )
             yield _disturbance_by_quota(harm, words, worker, account)
         yield from _thread_held_back(measured, worker, account, host)

@@ -44,7 +44,7 @@ class ProcessShare:
 
     Attributes:
         cpus: used on average.
-        cpus_allowed: that it might use, by affinity and quota.
+        cpus_allowed: that it might use, by affinity and quota; None if that is not known.
         throttled_share: seconds a second that a quota held it back, summed over CPUs; None without a quota.
         threads: the few that used most CPU, the busiest first; () if threads were not seen. `waiting`: those that
             waited for a CPU most, likewise, and all that a quota of their own held back.
@@ -57,7 +57,7 @@ class ProcessShare:
 
     name: str
     cpus: float
-    cpus_allowed: float
+    cpus_allowed: float | None
     throttled_share: float | None
     memory_limit_bytes: int | None
     memory_left_bytes_min: int | None

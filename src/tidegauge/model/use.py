@@ -38,7 +38,7 @@ class ProcessUse:
             and all that a quota of their own held back.
         read_bytes, written_bytes: fetched from and (sooner or later) sent to block devices; None where not readable.
         context_switches: of all threads; None if the kernel doesn't report it.
-        cpus_allowed: CPUs it may use, by affinity and by quota of its cgroups.
+        cpus_allowed: CPUs it may use, by affinity and by quota of its cgroups; None where only the process reports.
         cpu_throttled_s: held back by such a quota, summed over its CPUs; None without a quota.
         quota_group: the cgroup that has it, by which one sees that two share it; "" without a quota.
         memory_limit_bytes, memory_left_bytes: of the cgroup that leaves it least; None without a limit.
@@ -56,7 +56,7 @@ class ProcessUse:
     read_bytes: int | None
     written_bytes: int | None
     context_switches: int | None
-    cpus_allowed: float
+    cpus_allowed: float | None
     cpu_throttled_s: float | None = None
     memory_limit_bytes: int | None = None
     memory_left_bytes: int | None = None
@@ -170,7 +170,7 @@ def host_of(device: str) -> str:
 
 @dataclass(frozen=True)
 class OtherHostUse:
-    """What another host of a fleet used in `seconds` of its own, of which the newest is about a second old."""
+    """What another host used in `seconds` of its own: of a fleet a second ago, of others' by its node exporter."""
 
     host: str
     seconds: float

@@ -195,8 +195,10 @@ def _where_all_ran(planned: Sequence[TrialSpec], measured: Sequence[MeasuredResu
             return "Clients ran on the hosts of a fleet, servers on others."
         # Where servers of others run, as far as processes that the clients talked to were seen on the clients' hosts.
         looked = [result.accounts for result in measured if result.spec.attached and result.accounts]
-        if any(account.servers > 0 for accounts in looked for account in accounts):
+        if any(account.servers > 0 and not account.host for accounts in looked for account in accounts):
             where_attached = "Servers that others run were on it, too."
+        elif any(result.spec.attached and result.server_cpu_s is not None for result in measured):
+            where_attached = "Others run the servers; what these used is as their own endpoints report it."
         elif looked:
             where_attached = "Others run the servers; none of their processes was seen on it."
         else:

@@ -76,6 +76,7 @@ class AttachChoice:
         tls: None = as the addresses say (`pulsar+ssl://`), with the authorities that Java trusts.
         topic_prefix: of every topic of a run; "" = "tidegauge-", the run's name, "-".
         label: what follows the '@' in the system's name, to tell two clusters apart.
+        metrics: URLs where its servers and their hosts report what they use (`systems.exported`).
     """
 
     addresses: Mapping[str, str]
@@ -83,6 +84,7 @@ class AttachChoice:
     auth: AuthChoice = field(default_factory=AuthChoice)
     topic_prefix: str = ""
     label: str = DEFAULT_LABEL
+    metrics: tuple[str, ...] = field(default=(), metadata={"if_any": True})
 
 
 @dataclass(frozen=True)

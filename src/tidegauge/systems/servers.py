@@ -146,10 +146,14 @@ class Servers(Deployment):
 
 @dataclass(frozen=True)
 class Serverless(Deployment):
-    """A `Deployment` of which no process was started here: others run it, or there is nothing to run."""
+    """A `Deployment` of which no process was started here: others run it, or there is nothing to run.
+
+    `metrics_endpoints` are those that the user named, of servers and their hosts.
+    """
 
     connection: Mapping[str, str]
-    processes = metrics_endpoints = jvm_flags = nodes = ()
+    metrics_endpoints: tuple[Endpoint, ...] = field(default=(), kw_only=True)
+    processes = jvm_flags = nodes = ()
 
 
 def ended_error(program: str, exit_code: int | None, cause: Cause | None, log_path: Path) -> StartFailedError:

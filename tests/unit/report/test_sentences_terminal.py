@@ -245,6 +245,7 @@ TERMINAL = (
     Claim(" Between them nothing was encrypted", "servers apart", "attached"),
     Claim("Servers that others run were on it, too.", "attached, seen here", "attached, not seen here"),
     Claim("Others run the servers; none of their processes", "attached, not seen here", "attached, seen here"),
+    Claim("Others run the servers; what these used is as", "attached, reporting", "attached, not seen here"),
     Claim("Others run the servers; where was not looked up.", "attached", "attached, not seen here"),
     Claim("consumers alone, as fast as it goes, {} from the first", "reading", "two peaks"),
     Claim("{}; {} msg/s on average, open loop", "scheduled", "two trials"),

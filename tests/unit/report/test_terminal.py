@@ -317,15 +317,19 @@ def test_the_host_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cpus", "words"),
+    ("host", "cpus", "server_cpu_s", "words"),
     [
-        (0.4, "Clients ran on it. Servers that others run were on it, too."),
-        (0.0, "Clients ran on it. Others run the servers; none of their processes was seen on it."),
+        ("", 0.4, 4.0, "Clients ran on it. Servers that others run were on it, too."),
+        ("", 0.0, None, "Clients ran on it. Others run the servers; none of their processes was seen on it."),
+        ("b1", 0.4, 4.0, "Others run the servers; what these used is as their own endpoints report it."),
+        ("b1", 0.4, None, "Clients ran on it. Others run the servers; none of their processes was seen on it."),
     ],
 )
-def test_where_attached_servers_were_is_what_was_seen(tmp_path: Path, cpus: float, words: str) -> None:
-    account = HostAccount("", 2, 1.0, cpus, 0.5, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0)
-    attached = result(replace(spec(), attached=True), accounts=(account,))
+def test_where_attached_servers_were_is_what_was_seen(
+    tmp_path: Path, host: str, cpus: float, server_cpu_s: float | None, words: str
+) -> None:
+    account = HostAccount(host, 2, 1.0, cpus, 0.5, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0)
+    attached = result(replace(spec(), attached=True), accounts=(account,), server_cpu_s=server_cpu_s)
     run = store.create_run(tmp_path, "quick", "")
     run.write_environment({"host": {"cpus": 2}})
     run.write_plan([attached.spec])

@@ -63,6 +63,14 @@ def test_everything_can_be_said_of_kafka(tmp_path: Path) -> None:
     )
 
 
+def test_endpoints_of_servers_and_hosts_are_a_list_or_text(tmp_path: Path) -> None:
+    urls = ("http://broker1:9404/metrics", "https://broker1:9100/metrics")
+    for given in (f"metrics: ['{urls[0]}', '{urls[1]}']", f"metrics: '{urls[0]}, {urls[1]}'"):
+        choice = attached(tmp_path, kafka(given))
+        assert choice is not None
+        assert choice.metrics == urls
+
+
 def test_the_least_that_can_be_said(tmp_path: Path) -> None:
     assert attached(tmp_path, kafka()) == AttachChoice({"bootstrap-servers": "host1:9093,host2:9093"})
 
@@ -111,6 +119,11 @@ def test_pulsar_and_rabbitmq_have_keys_of_their_own(tmp_path: Path) -> None:
             "heap: has no effect on an attached cluster, whose servers others run: remove it",
         ),
         (kafka("topic-prefix: 'a b'"), "must be made of letters, digits"),
+        (kafka("metrics: 9404"), "metrics: must be a list of URLs such as [http://broker1:9404/metrics,"),
+        (kafka("metrics: [broker1:9404]"), "metrics: 'broker1:9404': must be http(s)://host:port/path"),
+        (kafka("metrics: ['http://broker1/metrics']"), "'http://broker1/metrics': must be http(s)://host:port/path"),
+        (kafka("metrics: ['http://u:pw@broker1:9404/']"), "metrics: must hold no user, no password"),
+        (kafka("metrics: ['http://b:1/m', 'http://b:1/m']"), "metrics: 'http://b:1/m' is given twice"),
         (kafka("label: 'A b'"), "must be made of lower-case letters"),
         ("{name: kafka, heap: 2GiB, attach: {bootstrap-servers: 'h:1'}}", "heap: has no effect on an attached cluster"),
         ("{name: kafka, settings: {a: 1}, attach: {bootstrap-servers: 'h:1'}}", "settings: has no effect"),

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationInfo
 
@@ -60,6 +61,8 @@ from tidegauge.systems.registry import unknown_system_complaint
 
 _HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.\-]+):(\d{1,5})")
 _PORT_MAX = 65535
+_ENDPOINTS_MAX = 200
+"""All are asked one after the other, every few seconds."""
 _ADDRESSES_MAX = 50
 """Each may be waited for, and from any one a client learns the others."""
 SERVERS_KEYS = ("settings", "heap", "direct-memory", "shape", "jvm")
@@ -164,6 +167,32 @@ _AuthFields = Annotated[
 ]
 
 
+_METRICS_URL = re.compile(r"https?://[^/@?#]+(/[^@?#]*)?")
+
+
+def _parse_metrics(value: object) -> tuple[str, ...]:
+    """URLs of endpoints, of a list or of text with commas. What may hold a password or a token is not repeated."""
+    example = "[http://broker1:9404/metrics, http://broker1:9100/metrics]"
+    urls = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(urls, list) or not urls or not all(isinstance(url, str) for url in urls):
+        raise refuse_value(f"must be a list of URLs such as {example}")
+    if len(urls) > _ENDPOINTS_MAX:
+        raise refuse_value(f"has {len(urls):,} URLs; at most {_ENDPOINTS_MAX} are asked")
+    for url in urls:
+        if any(mark in url for mark in "@?#"):
+            raise refuse_value(
+                f"must hold no user, no password, and nothing after '?' or '#' (a campaign is copied into every run): "
+                f"URLs such as {example}"
+            )
+        host = _HOST_AND_PORT.fullmatch(urlsplit(url).netloc) if _METRICS_URL.fullmatch(url) else None
+        if host is None or not 1 <= int(host[2]) <= _PORT_MAX:
+            raise refuse_value(f"'{url}': must be http(s)://host:port/path, such as {example}")
+    twice = sorted({url for url in urls if urls.count(url) > 1})
+    if twice:
+        raise refuse_value(f"'{twice[0]}' is given twice")
+    return tuple(urls)
+
+
 class AttachFields(Fields):
     """The keys of `attach` that every system has. Beside them stand the system's own addresses."""
 
@@ -171,6 +200,7 @@ class AttachFields(Fields):
     auth: Annotated[_AuthFields, BeforeValidator(_check_method)] = MethodFields()
     topic_prefix: Annotated[str, _Prefix] | None = None
     label: Annotated[str, _Label] = LABEL
+    metrics: Annotated[tuple[str, ...], BeforeValidator(_parse_metrics)] = ()
 
 
 def parse_attached_system(value: object, source: Source, at: KeyPath, system: System) -> AttachChoice | None:
@@ -219,7 +249,7 @@ def parse_attach(value: object, source: Source, at: KeyPath, rules: AttachRules)
         source.complain((*at, "tls"), f"is given, but no address is encrypted: begin encrypted addresses with {secure}")
     if auth.method in METHODS_WITH_CERTIFICATE and not (tls and tls.certificate):
         source.complain((*at, "auth", "method"), f"'{auth.method}' needs the client's certificate: tls.certificate")
-    return AttachChoice(addresses, tls, auth, fields.topic_prefix or "", fields.label)
+    return AttachChoice(addresses, tls, auth, fields.topic_prefix or "", fields.label, fields.metrics)
 
 
 def _parse_addresses(

@@ -2,6 +2,9 @@
 
 A thread of its own asks the host's agent once a second, another one asks servers for their own figures once in
 `METRICS_EVERY_S`. Neither ever ends a trial: what is not available is reported once, and missing.
+
+What servers of others and their hosts used is known by their own endpoints alone: the mean of the last seconds between
+two answers counts for each second until the next answer.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from tidegauge.model.use import Sample
 from tidegauge.store.telemetry import MetricRow
 from tidegauge.store.trial import TrialStore
 from tidegauge.systems.api import Deployment
+from tidegauge.systems.exported import Exported, ExportedUse, exported_use, read_exported
 from tidegauge.systems.metrics import Endpoint, Metric, Reported, fetch_text, figures_of_span, read_text
 
 METRICS_EVERY_S = 5.0
@@ -68,15 +72,22 @@ class UseRecorder:
     _window: _Window = field(default_factory=_Window)
     _ended: threading.Event = field(default_factory=threading.Event)
     _problems: set[str] = field(default_factory=set)
+    _exported: dict[str, ExportedUse] = field(default_factory=dict)
+    """By URL the newest that an endpoint of others' servers and hosts reported."""
 
     def __post_init__(self) -> None:
         """Begin to record."""
         loops: list[Callable[[], None]] = [self._follow_host]
-        if self.deployment.metrics_endpoints and self.metrics:
+        if self.deployment.metrics_endpoints and (self.metrics or self._reads_exported):
             loops.append(self._follow_servers)
         self._threads = [threading.Thread(target=loop, name="telemetry", daemon=True) for loop in loops]
         for thread in self._threads:
             thread.start()
+
+    @property
+    def _reads_exported(self) -> bool:
+        """Whether what servers used is known by their endpoints only."""
+        return not self.deployment.processes
 
     def set_window(self, from_ns: int, until_ns: int) -> None:
         """Sum up from an instant until another one (0 = open). Another beginning forgets what was summed up before."""
@@ -122,12 +133,25 @@ class UseRecorder:
         devices = [
             device for device in sample.devices if device.number in self.devices or device.reads or device.writes
         ]
-        sample = replace(sample, devices=tuple(devices))
+        sample = self._with_exported(replace(sample, devices=tuple(devices)))
         self.store.telemetry.append_sample(sample)
         with self._lock:
             if self._window.holds(sample.from_mono_ns, sample.until_mono_ns):
                 self._window.tally.add(sample)
         self.latest = self._use_now(sample)
+
+    def _with_exported(self, sample: Sample) -> Sample:
+        """The look with what others' servers and hosts reported last."""
+        parts = [use.part_of(sample.length_s) for use in list(self._exported.values())]
+        # A server may have two endpoints; where servers can be seen, what is seen of them counts.
+        sees_servers = any(process.name not in self.workers for process in sample.processes)
+        processes = {process.name: process for part in parts for process in part.processes}
+        return replace(
+            sample,
+            processes=(*sample.processes, *(() if sees_servers else processes.values())),
+            devices=(*sample.devices, *(device for part in parts for device in part.devices)),
+            others=(*sample.others, *(host for part in parts for host in part.hosts)),
+        )
 
     def _use_now(self, sample: Sample) -> UseNow:
         """What a sample says is being used now, as a few rates."""
@@ -156,32 +180,43 @@ class UseRecorder:
     # Servers' own figures
 
     def _follow_servers(self) -> None:
-        last: dict[str, tuple[int, Reported]] = {}
+        last: dict[str, tuple[int, Reported, Exported]] = {}
         asked = list(self.deployment.metrics_endpoints)
         while True:
             for endpoint in list(asked):
                 try:
                     self._ask_server(endpoint, last)
-                except ValueError as error:
-                    asked.remove(endpoint)
-                    self._problems.add(f"{endpoint.process} is not asked for its own figures any more: {error}.")
-                except OSError as error:
-                    self._problems.add(f"{endpoint.process} could not always be asked for its own figures: {error}.")
+                except (OSError, ValueError) as error:
+                    self._exported.pop(endpoint.url, None)  # What is not reported any more is not known.
+                    if isinstance(error, OSError):
+                        words = f"{endpoint.process} could not always be asked for its own figures: {error}."
+                    else:
+                        asked.remove(endpoint)
+                        words = f"{endpoint.process} is not asked for its own figures any more: {error}."
+                    self._problems.add(words)
                 except RunFailedError as error:
                     self._problems.add(f"Servers' own figures are no longer recorded: {error.message}")
                     return
             if self._ended.wait(METRICS_EVERY_S):
                 return
 
-    def _ask_server(self, endpoint: Endpoint, last: dict[str, tuple[int, Reported]]) -> None:
+    def _ask_server(self, endpoint: Endpoint, last: dict[str, tuple[int, Reported, Exported]]) -> None:
         text = fetch_text(endpoint.url)
         now_ns = time.monotonic_ns()
         now = read_text(text, self.metrics)
-        before_ns, before = last.get(endpoint.url, (0, None))
-        last[endpoint.url] = (now_ns, now)
+        exported = read_exported(text) if self._reads_exported else Exported()
+        if self._reads_exported and not (now or exported.server or exported.host):
+            raise ValueError("it reports nothing that is known of a server, and is no node exporter")
+        before = last.get(endpoint.url)
+        last[endpoint.url] = (now_ns, now, exported)
         if before is None:
             return
-        value_by_metric = figures_of_span(before, now, max(1e-3, (now_ns - before_ns) / 1e9), self.metrics)
+        before_ns, reported_before, exported_before = before
+        seconds = max(1e-3, (now_ns - before_ns) / 1e9)
+        use = exported_use(endpoint.url, exported_before, exported, seconds)
+        if use is not None:
+            self._exported[endpoint.url] = use
+        value_by_metric = figures_of_span(reported_before, now, seconds, self.metrics)
         rows = [MetricRow(before_ns, now_ns, endpoint.process, name, value) for name, value in value_by_metric.items()]
         self.store.telemetry.append_metrics(rows)
         with self._lock:

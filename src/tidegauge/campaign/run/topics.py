@@ -17,6 +17,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tidegauge.campaign.read.attach import read_secrets
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
@@ -32,6 +33,7 @@ from tidegauge.plain import plain_value, typed_value
 from tidegauge.systems.api import System
 from tidegauge.systems.attach import AttachChoice, first_addresses
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
+from tidegauge.systems.metrics import Endpoint
 from tidegauge.worker.api import LoadWorker
 from tidegauge.worker.brief_worker import BriefWorkers
 
@@ -252,7 +254,8 @@ class Attachment:
 
     def cluster(self, system: System, level: LevelChoice) -> AttachedCluster:
         """The cluster as a deployment at a level."""
-        return system.attach(AttachRequest(self.choice, level, self.secrets))
+        endpoints = tuple(Endpoint(urlsplit(url).netloc, url) for url in self.choice.metrics)
+        return replace(system.attach(AttachRequest(self.choice, level, self.secrets)), metrics_endpoints=endpoints)
 
     def distribution(self, system: System) -> Distribution:
         """Stands for files that others have: none are here."""

@@ -138,11 +138,13 @@ def servers_of(trial: RunningTrial, use: WindowUse | None) -> tuple[str, ...]:
 
 
 def with_servers_seen(trial: RunningTrial, result: Result, use: WindowUse | None) -> Result:
-    """The result with the CPU of servers that others run, if all of them are on this host and can be seen."""
+    """The result with the CPU of servers that others run, if all are on this host and can be seen, or report it."""
     if use is None or trial.use is None or not trial.spec.attached:
         return result
     names = servers_of(trial, use)
-    if trial.use.servers_seen is not ServersSeen.ALL or not names:
+    reporting = {endpoint.process for endpoint in trial.deployment.metrics_endpoints} & {*names}
+    all_report = len(reporting) >= max(1, result.spec.nodes)
+    if not names or (trial.use.servers_seen is not ServersSeen.ALL and not all_report):
         return result
     cpus = sum(process.cpus for process in use.processes if process.name in names)
     return replace(result, server_cpu_s=cpus * result.measured_s)
