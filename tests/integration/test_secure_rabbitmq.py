@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import shutil
-import subprocess
-import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 import pytest
 from certificates import ELSEWHERE, Issued, make_authority
-from secure import Secured, Start, eventually, secured
+from rabbitmq_tools import RabbitTools
+from secure import Start, eventually, secured
 
 from tidegauge.errors import AccessRefusedError, RunFailedError, UserError
 from tidegauge.model.level import LevelChoice
 from tidegauge.systems import registry
-from tidegauge.systems.rabbitmq.config import find_layout
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -29,10 +24,9 @@ MINE = "^(tidegauge|carol).*"
 
 
 @dataclass
-class Broker:
+class Broker(RabbitTools):
     """The node, with its ports for TLS and the certificate that it shows on all of them."""
 
-    secured: Secured
     ports: Mapping[str, int]
     shown: Issued
 
@@ -50,29 +44,6 @@ class Broker:
     def as_user(self, user: str, password: str = PASSWORD) -> dict[str, str]:
         """With TLS and a password."""
         return self.tls(auth__method="password", auth__user=user, auth__password=password)
-
-    @property
-    def plain(self) -> Mapping[str, str]:
-        """Without TLS, as the administrator."""
-        return self.secured.deployment.connection
-
-    def tool(self, name: str, *arguments: str) -> None:
-        """Run one of the server's own tools against the node, with the node's own environment."""
-        environment = psutil.Process(self.secured.host.status(self.secured.deployment.processes[0]).pid).environ()
-        for variable in ("RABBITMQ_DIST_PORT", "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS"):
-            environment.pop(variable)
-        rabbitmq = registry.system_named("rabbitmq")
-        layout = find_layout(rabbitmq.provision(rabbitmq.default_version, lambda _: None).directory)
-        command = [layout.server / "sbin" / name, *arguments]
-        subprocess.run(command, env=environment, check=True, capture_output=True)
-
-    def manage(self, method: str, path: str, body: Mapping[str, object]) -> None:
-        """Call the management API as the administrator."""
-        request = urllib.request.Request(f"{self.plain['managementUrl']}{path}", json.dumps(body).encode())
-        request.method = method
-        request.add_header("Authorization", "Basic " + base64.b64encode(b"guest:guest").decode())
-        request.add_header("Content-Type", "application/json")
-        urllib.request.urlopen(request).close()
 
     def add_user(self, name: str, tags: str, configure: str, write: str) -> None:
         """A user of the default virtual host with these rights."""

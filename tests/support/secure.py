@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from certificates import Authority
 from deployments import Ready, request_for
 from patience import Patience
 
+from tidegauge.agent.api import ProcessSpec
 from tidegauge.agent.local import LocalHost
 from tidegauge.errors import AccessRefusedError, RunFailedError
 from tidegauge.model.level import LevelChoice
@@ -84,16 +85,34 @@ class Start:
     secrets: tuple[str, ...]
 
 
+class _HostWithFlags:
+    """A host that starts Java with some flags more."""
+
+    def __init__(self, host: LocalHost, flags: Sequence[str]) -> None:
+        self._host, self._flags = host, flags
+
+    def start(self, spec: ProcessSpec) -> None:
+        """As the host does."""
+        self._host.start(replace(spec, argv=(spec.argv[0], *self._flags, *spec.argv[1:])))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._host, name)
+
+
 @contextmanager
 def secured(
-    start: Start, ports: int, settings: Callable[[list[int]], Mapping[str, str]]
+    start: Start, ports: int, settings: Callable[[list[int]], Mapping[str, str]], flags: Sequence[str] = ()
 ) -> Iterator[tuple[Secured, list[int]]]:
-    """Start one node with `settings`, made from so many free ports, and a worker. The node may not be up yet."""
+    """Start one node with `settings`, made from so many free ports, and a worker. The node may not be up yet.
+
+    `flags`: of the node's JVM.
+    """
     name, choice, directory = start.name, start.choice, start.directory
     system = registry.system_named(name)
     with LocalHost.open() as host:
         free = host.free_ports(ports)
-        deployment = system.deploy(request_for(system, choice, directory, settings(free)), host)
+        host_of_node: Any = _HostWithFlags(host, flags) if flags else host
+        deployment = system.deploy(request_for(system, choice, directory, settings(free)), host_of_node)
         try:
             worker = start_worker(host, system.driver, directory / "logs")
             log = directory / "logs/worker.log"

@@ -26,13 +26,14 @@ from tidegauge.campaign.plan.generators import (
 from tidegauge.campaign.plan.limits import check_faults, check_handles, has_process_of_no_node, machines_of
 from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, campaign_that_fits, check_window, memory_needs
 from tidegauge.campaign.plan.plan import Plan, plan_campaign, plan_warnings
-from tidegauge.campaign.read.attach import read_secrets
+from tidegauge.campaign.read.auth import read_secrets
 from tidegauge.campaign.read.parse import AS_FOUND_WORD, check_other_scales, parse_campaign
 from tidegauge.campaign.read.published import with_differences
 from tidegauge.cli.options import RunOptions
 from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, Output
 from tidegauge.comparison.order import values_of_axes
 from tidegauge.config.fields import option_of
+from tidegauge.distribution.login_libraries import has_login_library
 from tidegauge.durability import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.experiments.attest import NAME, AttestOptions
@@ -56,6 +57,8 @@ from tidegauge.published import BRIEF_WORDS, PublishedScale
 from tidegauge.report.lists import ShownPlan, plan_list
 from tidegauge.report.summary import plan_summary
 from tidegauge.systems import registry
+from tidegauge.systems.api import System
+from tidegauge.systems.registry import system_named
 from tidegauge.worker.calibration import known_calibrations
 
 CRASH_HINT = (
@@ -390,6 +393,7 @@ def prepare_campaign(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> 
         plan = replace(plan_campaign(fitted), left_out=plan.left_out)
     for _, system in fitted.systems_at_points:
         if system.attach is not None and not dry_run:
+            _require_login_library(system_named(system.name), system.attach.auth.method)
             read_secrets(system.attach, f"{system.name}@{system.attach.label}")  # A missing one leaves no run behind.
     left_out = (
         *(left_out_note(system, reason) for system, reason in too_large.items()),
@@ -402,3 +406,12 @@ def prepare_campaign(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> 
     return Ready(
         with_differences(fitted, plan.trials), plan, memory, left_out, terms, placement=placement if dry_run else ""
     )
+
+
+def _require_login_library(system: System, method: str) -> None:
+    """Raises `UserError` if clients of the system can't log in so with what is here."""
+    if method in system.login_libraries and not has_login_library(system.driver, method):
+        raise UserError(
+            f"{system.title}'s clients need a library for auth.method {method}, and it is not here.",
+            f"Fetch it once: tidegauge fetch {method}",
+        )

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from tidegauge.cli.options import find_ready_campaigns
 from tidegauge.cli.output import EXIT_GOOD, Output
-from tidegauge.distribution.cache import Progress
+from tidegauge.distribution.cache import Progress, Report
+from tidegauge.distribution.login_libraries import fetch_login_library
 from tidegauge.errors import UserError
+from tidegauge.model.server import Distribution
 from tidegauge.numbers import duration, plural, size
 from tidegauge.plain import plain_value
 from tidegauge.report.envelopes import Campaigns, Fetched, FetchedSystem
@@ -43,15 +45,25 @@ def list_campaigns(out: Output) -> int:
 
 @dataclass(frozen=True)
 class WantedFilesOfSystem:
-    """A version of a system whose files are wanted."""
+    """A version of a system whose files are wanted. `library`: or that of a method by which its clients log in."""
 
     system: System
     version: str
+    library: str = ""
 
     @property
     def words(self) -> str:
         """System and version, for people."""
-        return f"{self.system.title} {self.version}"
+        return f"{self.library or self.system.title} {self.version}"
+
+    def fetch(self, report: Report) -> Distribution:
+        """Fetch the files. Raises `UserError`."""
+        if self.library:
+            return fetch_login_library(self.system.driver, self.system.login_libraries[self.library], report)
+        distribution = self.system.provision(self.version, report)
+        # Asked of the files once and kept, so that a plan can check a campaign's settings.
+        self.system.server_settings(self.version)
+        return distribution
 
 
 def fetch_systems(names: Sequence[str], out: Output) -> int:
@@ -82,9 +94,7 @@ def fetch_systems(names: Sequence[str], out: Output) -> int:
 def _fetch_one(wanted: WantedFilesOfSystem, out: Output) -> FetchedSystem:
     """Fetch the files of one version, and say how that went. Returns the same as plain data. Raises `UserError`."""
     lines, began_s = _FetchLines(out), time.monotonic()
-    distribution = wanted.system.provision(wanted.version, lines)
-    # Asked of the files once and kept, so that a plan can check a campaign's settings.
-    wanted.system.server_settings(wanted.version)
+    distribution = wanted.fetch(lines)
     size_bytes = sum(
         path.stat().st_size for path in distribution.directory.rglob("*") if path.is_file() and not path.is_symlink()
     )
@@ -101,7 +111,10 @@ def _fetch_one(wanted: WantedFilesOfSystem, out: Output) -> FetchedSystem:
 
 
 def _parse_wanted(name: str) -> WantedFilesOfSystem:
-    """What `kafka` or `kafka@4.3.1` names. Raises `UserError`."""
+    """What `kafka`, `kafka@4.3.1` or a method that needs a library names. Raises `UserError`."""
+    for each in registry.all_systems().values():
+        if name in each.login_libraries:
+            return WantedFilesOfSystem(each, each.login_libraries[name].version, name)
     system_name, at, version = name.partition("@")
     system = registry.system_named(system_name)
     if at and not registry.VERSION.fullmatch(version):

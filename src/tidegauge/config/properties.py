@@ -23,6 +23,8 @@ PROPERTIES_MAX = 500
 """Of one file or block: clients have fewer settings, and each that they don't have is compared with all of these."""
 JAAS = "sasl.jaas.config"
 """The property in which Java's clients have who they are, with the password."""
+CLIENT_SECRET_PROPERTY = "sasl.oauthbearer.client.credentials.client.secret"
+"""The property with the secret by which they get tokens, unless it stands in the one before."""
 _JAAS_OPTION = re.compile(
     r"""(?<![\w.])([\w.]+)\s*=\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|([^\s;"']+))""", re.DOTALL
 )

@@ -18,7 +18,8 @@ from pydantic import Field
 from ruamel.yaml import YAML
 from ruamel.yaml.scalarstring import LiteralScalarString
 
-from tidegauge.campaign.read.attach import keep_in_memory, parse_attach
+from tidegauge.campaign.read.attach import parse_attach
+from tidegauge.campaign.read.auth import keep_in_memory
 from tidegauge.config.fields import member_of
 from tidegauge.config.source import Source, read_source, validate
 from tidegauge.config.workload import COUNT_MAX, bodies_most

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tidegauge.agent.api import Host
 from tidegauge.config.properties import JavaProperty
+from tidegauge.distribution.coordinates import Recipe
 from tidegauge.durability import NODES_FOR_REPLICATION, describe_choice, level_named
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fairness import Case, ClientFacts, Hazard, neutral_facts
@@ -364,6 +365,8 @@ class Attaches(Protocol):
     title: str
     attach_rules: AttachRules | None = None
     """What a campaign may say of such a cluster; None if there is no such thing."""
+    login_libraries: Mapping[str, Recipe] = MappingProxyType({})
+    """By method of `auth`: what its clients need beside the driver. Fetched when somebody asks for it."""
 
     def attach(self, request: AttachRequest) -> AttachedCluster:
         """A cluster that others run as a deployment. Asks nothing of it yet; called only where there are rules."""

@@ -14,9 +14,16 @@ from typing import Literal
 from tidegauge.config.properties import JavaProperty
 
 NO_METHOD = "none"
-METHODS_WITH_PASSWORD = ("plain", "scram-sha-256", "scram-sha-512", "password")
+METHODS_WITH_PASSWORD = ("plain", "scram-sha-256", "scram-sha-512", "password", "external")
 METHODS_WITH_TOKEN = ("token",)
-METHODS_WITH_CERTIFICATE = ("tls",)
+METHODS_WITH_TOKENS = ("oauthbearer", "oauth2")
+"""Of tokens that expire: an endpoint is asked again for them."""
+METHODS_WITH_TOKEN_FILE = ("oauthbearer",)
+"""Of these the ones that take a token from a file as well, which is read again."""
+METHODS_WITH_KEYTAB = ("kerberos",)
+METHODS_OF_AWS = ("aws-msk-iam",)
+METHODS_WITH_CERTIFICATE = ("tls", "external")
+CLIENT_SECRET = "client-secret"
 DEFAULT_LABEL = "attached"
 _SECRET_NAME = re.compile(
     r"pass(word|phrase|wd)|secret|jaas|authparam|credential|token|user\.info|(keystore|private|access|api)[._-]?key",
@@ -58,13 +65,50 @@ class TlsChoice:
 
 
 @dataclass(frozen=True)
+class TokenEndpoint:
+    """Who gives tokens to a client that shows its secret (OAuth 2.0, client credentials).
+
+    Attributes:
+        url: of tokens, or of an issuer who says where they are.
+        ca: whom to trust when asking it, an absolute path; "" = Java's own trusted authorities.
+    """
+
+    url: str
+    client_id: str
+    client_secret: SecretReference
+    scope: str = ""
+    audience: str = ""
+    ca: str = ""
+
+
+@dataclass(frozen=True)
+class KerberosChoice:
+    """A principal, and where its key and the realm's servers are: absolute paths; "" = the machine's own file."""
+
+    principal: str
+    keytab: str
+    config: str = ""
+    service: str = ""
+
+
+@dataclass(frozen=True)
 class AuthChoice:
-    """How a client says who it is."""
+    """How a client says who it is.
+
+    Attributes:
+        token: one from a file is read again by the clients, before it expires.
+        endpoint: where the clients get tokens instead.
+        extensions: what servers want to know beside a token.
+    """
 
     method: str = NO_METHOD
     user: str = ""
     password: SecretReference | None = None
     token: SecretReference | None = None
+    endpoint: TokenEndpoint | None = None
+    extensions: Mapping[str, str] = field(default_factory=dict)
+    kerberos: KerberosChoice | None = None
+    aws_profile: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,10 +175,14 @@ class AttachRules:
 
     Attributes:
         methods: values of auth.method beside "none".
+        endpoint_key: what of a token endpoint a client is told.
+        token_keys: keys of `auth` beside it that a client with tokens has a use for, and needn't have.
     """
 
     keys: tuple[AddressKey, ...]
     methods: tuple[str, ...]
+    endpoint_key: Literal["token-endpoint", "issuer-url"] = "token-endpoint"
+    token_keys: tuple[str, ...] = ("scope", "audience")
 
 
 def is_secure(choice: AttachChoice, rules: AttachRules) -> bool:
@@ -182,6 +230,11 @@ def first_addresses(choice: AttachChoice) -> str:
 
 
 def secret_references(choice: AttachChoice) -> dict[str, SecretReference]:
-    """The secrets to read, by their name in the campaign ("password", "token")."""
-    references = {"password": choice.auth.password, "token": choice.auth.token}
+    """The secrets to read, by their name in the campaign ("password", "token", "client-secret")."""
+    auth = choice.auth
+    references = {
+        "password": auth.password,
+        "token": auth.token,
+        CLIENT_SECRET: auth.endpoint.client_secret if auth.endpoint else None,
+    }
     return {name: reference for name, reference in references.items() if reference is not None}

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting
 from tidegauge.systems.api import Describe
-from tidegauge.systems.attach import AttachChoice, AttachRules, is_secure, split_addresses
+from tidegauge.systems.attach import CLIENT_SECRET, AttachChoice, AttachRules, AuthChoice, is_secure, split_addresses
 from tidegauge.systems.servers import Serverless
 
 UNKNOWN = "unknown: "
 """How the value of a setting begins that could not be read; what follows says why."""
 
-_SECRETS = ("auth.password", "auth.token")
+_SECRETS = ("auth.password", "auth.token", "auth.client.secret")
 
 
 class ConnectionSettings(dict[str, str]):
@@ -28,7 +28,7 @@ class ConnectionSettings(dict[str, str]):
 
 @dataclass(frozen=True)
 class AttachRequest:
-    """Which cluster to attach to, at which level. `secrets` by their name in the campaign: "password", "token"."""
+    """Which cluster to attach to, at which level. `secrets` by their name in the campaign: "password", "token", ..."""
 
     choice: AttachChoice
     level: LevelChoice
@@ -75,11 +75,38 @@ def connection_settings(choice: AttachChoice, rules: AttachRules, secrets: Mappi
         paths = {"tls.ca.path": tls.ca, "tls.certificate.path": tls.certificate, "tls.key.path": tls.key}
         settings.update({name: path for name, path in paths.items() if path})
         settings["tls.verify.host"] = "true" if tls.verify_host else "false"
-    settings["auth.method"] = choice.auth.method
-    if choice.auth.user:
-        settings["auth.user"] = choice.auth.user
-    settings.update({f"auth.{name}": secret for name, secret in secrets.items()})
-    return settings
+    return ConnectionSettings({**settings, **_auth_settings(choice.auth, secrets)})
+
+
+def _auth_settings(auth: AuthChoice, secrets: Mapping[str, str]) -> dict[str, str]:
+    """Who a client is. A token in a file stays there, since it may be another one tomorrow."""
+    endpoint, is_file = auth.endpoint, auth.token is not None and auth.token.kind == "file"
+    settings = {
+        "auth.user": auth.user,
+        "auth.password": secrets.get("password", ""),
+        "auth.token": "" if is_file else secrets.get("token", ""),
+        "auth.token.path": auth.token.place if auth.token and is_file else "",
+        "auth.aws.profile": auth.aws_profile,
+        "auth.extensions": ",".join(f"{name}={value}" for name, value in auth.extensions.items()),
+    }
+    if endpoint:
+        settings |= {
+            "auth.token.endpoint": endpoint.url,
+            "auth.client.id": endpoint.client_id,
+            "auth.client.secret": secrets.get(CLIENT_SECRET, ""),
+            "auth.scope": endpoint.scope,
+            "auth.audience": endpoint.audience,
+            "auth.endpoint.ca.path": endpoint.ca,
+        }
+    if auth.kerberos:
+        settings |= {
+            "auth.principal": auth.kerberos.principal,
+            # No names by which files are sent to other hosts: each has a keytab of its own at that place.
+            "auth.keytab": auth.kerberos.keytab,
+            "auth.krb5": auth.kerberos.config,
+            "auth.service": auth.kerberos.service,
+        }
+    return {"auth.method": auth.method, **{name: value for name, value in settings.items() if value}}
 
 
 def _all_secure(choice: AttachChoice, rules: AttachRules) -> bool:

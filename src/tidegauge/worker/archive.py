@@ -25,13 +25,14 @@ from tidegauge.atomic import replacing
 from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.extensions import driver_directory, installed_extensions
 from tidegauge.distribution.java import JavaRuntime
+from tidegauge.distribution.login_libraries import login_jars
 from tidegauge.errors import UserError, did_you_mean
 
 _PACKAGE = Path(tidegauge.__file__).parent
 
 
 def worker_class_path(driver: str, package: Path = _PACKAGE) -> list[Path]:
-    """Jars of the worker and of one driver, in a fixed order: ours, or what an installed package brings.
+    """Jars of the worker, of one driver (ours, or what an installed package brings) and of login libraries, in order.
 
     Raises `UserError` if they are not built or not known.
     """
@@ -54,7 +55,7 @@ def worker_class_path(driver: str, package: Path = _PACKAGE) -> list[Path]:
             f"Drivers built: {', '.join(drivers) or 'none'}. "
             + ("A wheel of `make wheel` has all." if packed.is_dir() else "Run `make build` if it is in the source."),
         )
-    return jars
+    return [*jars, *login_jars(driver)]
 
 
 def _driver_names(directories: Iterable[Path]) -> list[str]:

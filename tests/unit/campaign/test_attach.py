@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.read.attach import read_secrets
+from tidegauge.campaign.read.auth import read_secrets
 from tidegauge.campaign.read.fingerprint import differences_in_meaning, meaning_of_campaign
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.cli.main import run_command

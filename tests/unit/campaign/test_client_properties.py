@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.read.attach import read_secrets
+from tidegauge.campaign.read.auth import read_secrets
 from tidegauge.campaign.read.fingerprint import meaning_of_campaign
 from tidegauge.campaign.read.one_line import BENCH, CommandLine, Composed, compose_line
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
-from tidegauge.systems.attach import AttachChoice
+from tidegauge.systems.attach import AttachChoice, AuthChoice, KerberosChoice, SecretReference, TokenEndpoint
 from tidegauge.systems.registry import all_systems
 
 SECURED = """\
@@ -105,6 +105,71 @@ def test_an_address_may_stand_elsewhere(tmp_path: Path, file: Path) -> None:
     for wrong in (lambda: composed(file), lambda: campaign_of_file(tmp_path, file)):
         with pytest.raises(UserError, match=r"client.properties:1: bootstrap.servers is missing"):
             wrong()
+
+
+TOKENS = """\
+bootstrap.servers=h1:9093
+security.protocol=SASL_SSL
+sasl.mechanism=OAUTHBEARER
+sasl.login.callback.handler.class=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler
+sasl.oauthbearer.token.endpoint.url=https://h/token
+"""
+MODULE = "sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
+OPTIONS = MODULE + 'clientId="bench" clientSecret="hunter2" scope="a" extension_logicalCluster="lkc-1";\n'
+SETTINGS = """\
+sasl.oauthbearer.client.credentials.client.id=bench
+sasl.oauthbearer.client.credentials.client.secret=hunter2
+sasl.oauthbearer.scope=a
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "extensions"), [(OPTIONS, {"logicalCluster": "lkc-1"}), (SETTINGS + MODULE + ";\n", {})]
+)
+def test_a_token_endpoint_is_taken_over(file: Path, more: str, extensions: dict[str, str]) -> None:
+    file.write_text(TOKENS + more)
+    campaign = campaign_of_line(composed(file))
+    attach = attach_of(campaign)
+    secret = SecretReference("properties", str(file))
+    endpoint = TokenEndpoint("https://h/token", "bench", secret, "a")
+    assert attach.auth == AuthChoice("oauthbearer", endpoint=endpoint, extensions=extensions)
+    assert read_secrets(attach, "kafka") == {"client-secret": "hunter2"}
+    assert "hunter2" not in str(meaning_of_campaign(campaign)) + composed(file).text()
+
+
+def test_a_file_with_a_token_a_keytab_and_amazons_profile_are_taken_over(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "b.keytab").write_bytes(b"\x05\x02")
+    options = "sasl.jaas.config=X required"
+    contents = {
+        TOKENS.replace("https://h/token", f"file://{tmp_path}/token"): AuthChoice(
+            "oauthbearer", token=SecretReference("file", str(tmp_path / "token"))
+        ),
+        "security.protocol=SASL_SSL\nsasl.kerberos.service.name=kafka\n"
+        f'{options} keyTab="{tmp_path}/b.keytab" principal="b@R";\n': AuthChoice(
+            "kerberos", kerberos=KerberosChoice("b@R", str(tmp_path / "b.keytab"), service="kafka")
+        ),
+        f'security.protocol=SASL_SSL\nsasl.mechanism=AWS_MSK_IAM\n{options} awsProfileName="p";\n': AuthChoice(
+            "aws-msk-iam", aws_profile="p"
+        ),
+    }
+    for content, auth in contents.items():
+        file.write_text(content + "bootstrap.servers=h1:9093\n")
+        assert attach_of(campaign_of_line(composed(file))).auth == auth
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (TOKENS, "3: sasl.mechanism: 'OAUTHBEARER' needs sasl.oauthbearer.token.endpoint.url with"),
+        ("security.protocol=SASL_SSL\n", "1: security.protocol: GSSAPI needs a principal and a keyTab"),
+        ("security.protocol=SASL_SSL\nsasl.mechanism=X\n", "2: sasl.mechanism: 'X': can't be taken over"),
+    ],
+)
+def test_what_says_not_who_the_client_is_is_refused(file: Path, content: str, problem: str) -> None:
+    file.write_text(content)
+    with pytest.raises(UserError) as caught:
+        composed(file)
+    assert f"{file}:{problem}" in caught.value.message
 
 
 @pytest.mark.parametrize(

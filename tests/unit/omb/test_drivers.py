@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from tidegauge.campaign.read.attach import read_secrets
+from tidegauge.campaign.read.auth import read_secrets
 from tidegauge.model.level import AS_FOUND, LevelChoice
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import SubscriptionType

@@ -17,7 +17,7 @@ from run_samples import result, second, spec, totals
 from tidegauge import store
 from tidegauge.campaign.model import AUTO
 from tidegauge.campaign.plan.plan import plan_campaign
-from tidegauge.campaign.read.attach import read_secrets
+from tidegauge.campaign.read.auth import read_secrets
 from tidegauge.campaign.run.running_trial import RunningTrial
 from tidegauge.campaign.run.trial.order import load_order
 from tidegauge.campaign.run.witnessing import LevelMismatchError, checked_level

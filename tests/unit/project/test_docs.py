@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from tidegauge.campaign.read.attach import AttachFields, PasswordFields, TlsFields, TokenFields
+from tidegauge.campaign.read.attach import AttachFields, TlsFields
+from tidegauge.campaign.read.auth import AwsFields, EndpointFields, KerberosFields, PasswordFields, TokenFields
 from tidegauge.campaign.read.parse import campaign_keys
 from tidegauge.cli import fleet
 from tidegauge.cli.main import app
@@ -38,7 +39,8 @@ def missing(words: list[str], text: str) -> list[str]:
 
 def test_every_key_of_campaigns_workloads_and_experiments_is_documented() -> None:
     keys = [*campaign_keys(), *(name.replace("_", "-") for name in WorkloadFields.model_fields)]
-    keys += [key for model in (AttachFields, TlsFields, PasswordFields, TokenFields) for key in keys_of(model)]
+    auth_fields = (PasswordFields, TokenFields, EndpointFields, KerberosFields, AwsFields)
+    keys += [key for model in (AttachFields, TlsFields, *auth_fields) for key in keys_of(model)]
     keys += [key.name for system in all_systems().values() if system.attach_rules for key in system.attach_rules.keys]
     for name, experiment in experiments().items():
         keys += [name, *(key.replace("_", "-") for key in experiment.options.model_fields)]

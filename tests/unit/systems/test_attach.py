@@ -9,11 +9,21 @@ import pytest
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.errors import UserError
-from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference, TlsChoice, secure_addresses
+from tidegauge.systems.attach import (
+    AttachChoice,
+    AuthChoice,
+    KerberosChoice,
+    SecretReference,
+    TlsChoice,
+    TokenEndpoint,
+    secure_addresses,
+)
 from tidegauge.systems.attached import connection_settings
+from tidegauge.systems.kafka import RULES as KAFKA_RULES
 from tidegauge.systems.pulsar import RULES
 
 SECRET = "hunter2"
+ENDPOINT = "token-endpoint: 'https://h/t', client-id: b, client-secret: {env: S}"
 
 
 def systems(directory: Path, *blocks: str) -> tuple[SystemChoice, ...]:
@@ -42,6 +52,11 @@ def kafka(more: str = "", address: str = "host1:9093,host2:9093") -> str:
     """A Kafka on line 3 whose attach block has one more entry."""
     tail = f", {more}" if more else ""
     return f'{{name: kafka, attach: {{bootstrap-servers: "{address}"{tail}}}}}'
+
+
+def pulsar(more: str) -> str:
+    """A Pulsar on line 3 whose attach block has one more entry."""
+    return f"{{name: pulsar, attach: {{service-url: 'pulsar://h:6650', admin-url: 'http://h:80', {more}}}}}"
 
 
 def test_everything_can_be_said_of_kafka(tmp_path: Path) -> None:
@@ -104,16 +119,54 @@ def test_pulsar_and_rabbitmq_have_keys_of_their_own(tmp_path: Path) -> None:
         (kafka("tls: {ca: none.pem}"), "tls.ca: 'none.pem': there is no such file (looked for "),
         (kafka("tls: {certificate: client.pem}"), "'certificate' and 'key' belong together"),
         (kafka("tls: {verifyhost: false}"), "did you mean 'verify-host'?"),
-        (kafka("auth: {method: scram}"), "must be one of plain, scram-sha-256, scram-sha-512, tls, none"),
+        (kafka("auth: {method: scram}"), "must be one of plain, scram-sha-256, scram-sha-512, tls, oauthbearer"),
         (kafka("auth: {method: token, token: {env: T}}"), "'token': must be one of plain"),
         (kafka("auth: {method: plain, user: u}"), "auth.password: the method 'plain' needs it"),
         (kafka("auth: {method: plain, password: {env: P}}"), "auth.user: the method 'plain' needs it"),
+        (
+            kafka("auth: {method: oauth}"),
+            "'oauth': must be one of plain, scram-sha-256, scram-sha-512, tls, oauthbearer",
+        ),
+        (kafka("auth: {method: oauthbaerer}"), "(did you mean 'oauthbearer'?)"),
+        (
+            kafka("auth: {method: oauthbearer}"),
+            "'oauthbearer' needs token-endpoint with client-id and client-secret, or",
+        ),
+        (
+            kafka(f"auth: {{method: oauthbearer, {ENDPOINT}, audience: a}}"),
+            "auth.audience: clients of this system have",
+        ),
+        (kafka(f"auth: {{method: oauthbearer, {ENDPOINT}, token: {{file: t}}}}"), "is given beside token-endpoint"),
+        (kafka("auth: {method: oauthbearer, token: {env: T}}"), "auth.token: must be {file: PATH}: a token of this"),
+        (kafka(f"auth: {{method: oauthbearer, {ENDPOINT}, extensions: {{a: 'b,c'}}}}"), "must have names of letters"),
+        (kafka(f"auth: {{method: oauthbearer, {ENDPOINT}, endpoint-ca: no.pem}}"), "'no.pem': there is no such file"),
+        (
+            kafka("auth: {method: oauthbearer, token-endpoint: 'h:1', client-id: b, client-secret: {env: S}}"),
+            "auth.token-endpoint: must be an address that begins with https:// or http://",
+        ),
+        (
+            kafka("auth: {method: oauthbearer, token-endpont: 'https://h/t', client-id: b, client-secret: {env: S}}"),
+            "did you mean 'token-endpoint'?",
+        ),
+        (kafka("auth: {method: kerberos, keytab: client.key}"), "auth.principal: the method 'kerberos' needs it"),
+        (kafka("auth: {method: kerberos, principal: p, keytab: client.key}"), "'p': must be NAME@REALM"),
+        (kafka("auth: {method: kerberos, principal: p@R, keytab: no.keytab}"), "'no.keytab': there is no such file"),
+        (kafka("auth: {method: aws-msk-iam, user: u}"), "'user' and 'password' belong together"),
+        (
+            pulsar(f"auth: {{method: oauth2, {ENDPOINT}}}"),
+            "auth.token-endpoint: clients of this system have no use for it; they have for issuer-url",
+        ),
+        (
+            "{name: rabbitmq, attach: {uris: 'amqps://h:5671', management-url: 'https://h:1', tls: {}, "
+            "auth: {method: external, user: u, password: {env: P}}}}",
+            "'external' needs the client's certificate: tls.certificate",
+        ),
         (kafka("auth: {method: tls}"), "'tls' needs the client's certificate: tls.certificate"),
         (kafka("auth: {method: none, user: u}"), "auth.user: the method has no use for it"),
         (kafka("auth: {methd: plain}"), "did you mean 'method'?"),
         (kafka("auth: {method: plain, user: u, password: }"), "auth.password: is empty: say where it is"),
         (kafka("auth: {method: plain, user: '', password: {env: P}}"), "auth.user: '': must be the name of a user"),
-        (kafka("auth: {method: 5}"), "'5': must be one of plain, scram-sha-256, scram-sha-512, tls, none"),
+        (kafka("auth: {method: 5}"), "'5': must be one of plain, scram-sha-256, scram-sha-512, tls, oauthbearer"),
         (
             "{name: kafka, heap: big, attach: {bootstrap-servers: 'h:1'}}",
             "heap: has no effect on an attached cluster, whose servers others run: remove it",
@@ -142,9 +195,64 @@ def test_what_is_wrong_is_shown_with_its_line(tmp_path: Path, block: str, says: 
     assert "campaign.yaml:3: systems[0].attach" in message or "campaign.yaml:3: systems[0]." in message
 
 
+def test_tokens_keytabs_and_amazons_keys_can_be_named(tmp_path: Path) -> None:
+    (tmp_path / "b.keytab").write_bytes(b"\x05\x02")
+    blocks = {
+        "oauthbearer": kafka(
+            f"auth: {{method: oauthbearer, {ENDPOINT}, scope: 'a b', endpoint-ca: ca.pem, "
+            "extensions: {logicalCluster: lkc-1}}"
+        ),
+        "from a file": kafka("auth: {method: oauthbearer, token: {file: t}}"),
+        "kerberos": kafka("auth: {method: kerberos, principal: b/h@R, keytab: b.keytab, service: k}"),
+        "aws": kafka("auth: {method: aws-msk-iam, profile: p, user: u, password: {env: P}, token: {env: T}}"),
+        "issuer": pulsar(f"auth: {{method: oauth2, {ENDPOINT.replace('token-endpoint', 'issuer-url')}, audience: a}}"),
+    }
+    choices = {name: attached(tmp_path, block).auth for name, block in blocks.items()}
+    secret = SecretReference("env", "S")
+    assert choices == {
+        "oauthbearer": AuthChoice(
+            "oauthbearer",
+            endpoint=TokenEndpoint("https://h/t", "b", secret, "a b", ca=str(tmp_path / "ca.pem")),
+            extensions={"logicalCluster": "lkc-1"},
+        ),
+        "from a file": AuthChoice("oauthbearer", token=SecretReference("file", str(tmp_path / "t"))),
+        "kerberos": AuthChoice("kerberos", kerberos=KerberosChoice("b/h@R", str(tmp_path / "b.keytab"), service="k")),
+        "aws": AuthChoice(
+            "aws-msk-iam",
+            "u",
+            SecretReference("env", "P"),
+            SecretReference("env", "T"),
+            aws_profile="p",
+        ),
+        "issuer": AuthChoice("oauth2", endpoint=TokenEndpoint("https://h/t", "b", secret, audience="a")),
+    }
+
+
+def test_the_driver_is_told_where_tokens_come_from_and_shows_no_secret() -> None:
+    file = AuthChoice("oauthbearer", token=SecretReference("file", "/t"))
+    settings = connection_settings(AttachChoice({}, auth=file), KAFKA_RULES, {"token": SECRET})
+    assert settings == {"tls.enabled": "false", "auth.method": "oauthbearer", "auth.token.path": "/t"}
+    endpoint = TokenEndpoint("https://h/t", "b", SecretReference("env", "S"), "a")
+    asked = AuthChoice("oauthbearer", endpoint=endpoint, extensions={"a": "b", "c": "d"})
+    settings = connection_settings(AttachChoice({}, auth=asked), KAFKA_RULES, {"client-secret": SECRET})
+    assert settings == {
+        "tls.enabled": "false",
+        "auth.method": "oauthbearer",
+        "auth.token.endpoint": "https://h/t",
+        "auth.client.id": "b",
+        "auth.client.secret": SECRET,
+        "auth.scope": "a",
+        "auth.extensions": "a=b,c=d",
+    }
+    assert SECRET not in f"{settings} {settings!r} {asked}"
+
+
 @pytest.mark.parametrize(
     ("block", "says"),
     [
+        (kafka(f"auth: {{method: oauthbearer, {ENDPOINT.replace('{env: S}', SECRET)}}}"), "a client-secret must not"),
+        (kafka(f"auth: {{method: oauthbearer, {ENDPOINT.replace('/t', f'/t?key={SECRET}')}}}"), "nothing after '?'"),
+        (kafka(f"auth: {{method: oauthbearer, {ENDPOINT.replace('h/t', f'u:{SECRET}@h/t')}}}"), "must hold no user"),
         (kafka(f"auth: {{method: plain, user: u, password: {SECRET}}}"), "a password must not stand in a campaign"),
         (kafka("auth: {method: plain, user: u, password: 12345}"), "a password must not stand in a campaign"),
         (kafka(f"auth: {{method: plain, user: u, password: {{{SECRET}}}}}"), "{file: PATH} or {properties: PATH} only"),

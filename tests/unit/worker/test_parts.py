@@ -13,6 +13,7 @@ from doubles_compared import differences
 
 from tidegauge.agent.api import Host, ProcessSpec, ProcessStatus
 from tidegauge.distribution.java import JavaRuntime
+from tidegauge.distribution.login_libraries import has_login_library
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.model.load import SecondFigures, SubscriptionTotals, TotalFigures, WindowFigures
 from tidegauge.model.message import CommittedPosition, CommittedPositions, PartitionRead, ReadBack
@@ -50,6 +51,27 @@ def make_jars(directory: Path, *names: str) -> list[Path]:
     for name in names:
         (directory / name).touch()
     return [directory / name for name in sorted(names)]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache without what was fetched on this machine."""
+    monkeypatch.setenv("TIDEGAUGE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_libraries_for_logins_are_on_the_class_path_of_their_driver(tmp_path: Path, cache: Path) -> None:
+    core = make_jars(tmp_path / "_worker" / "core", "a.jar")
+    kafka = make_jars(tmp_path / "_worker" / "kafka", "k.jar")
+    null = make_jars(tmp_path / "_worker" / "null", "n.jar")
+    fetched = make_jars(cache / "distributions" / "by-iris-1.0", "iris.jar", "b.jar")
+    assert not has_login_library("kafka", "by-iris")
+    (cache / "login-libraries" / "kafka").mkdir(parents=True)
+    (cache / "login-libraries" / "kafka" / "by-iris").symlink_to(fetched[0].parent)
+    assert has_login_library("kafka", "by-iris")
+    jars = [jar.name for jar in worker_class_path("kafka", tmp_path)]
+    assert jars == [*(jar.name for jar in core + kafka), "b.jar", "iris.jar"]
+    assert worker_class_path("null", tmp_path) == core + null
 
 
 def test_class_path_in_a_checkout(tmp_path: Path) -> None:

@@ -1,6 +1,4 @@
-"""The `attach` block of a system in a campaign -> `AttachChoice`, and the secrets that it refers to.
-
-Values that may be secrets are never repeated; secrets are kept in memory only.
+"""The `attach` block of a system in a campaign -> `AttachChoice`. Values that may be secrets are never repeated.
 
 The file has `systems`, as a campaign has attached ones. What a campaign says of servers that others run has no effect
 then, and is reported in words instead of being refused: the campaign is somebody else's.
@@ -8,19 +6,17 @@ then, and is reported in words instead of being refused: the campaign is somebod
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationInfo
+from pydantic import BeforeValidator, Field
 
+from tidegauge.campaign.read.auth import AuthFields, MethodFields, check_method, find_secrets, path_of_existing_file
 from tidegauge.campaign.read.sweep import Assignment, as_mapping, items_of
 from tidegauge.config.fields import Fields, Settings, refuse_value, text_matching
-from tidegauge.config.properties import JAAS, jaas_options, parse_properties
 from tidegauge.config.source import (
     KeyPath,
     Origin,
@@ -32,27 +28,19 @@ from tidegauge.config.source import (
     unknown_key_complaint,
     validate,
 )
-from tidegauge.errors import UserError, did_you_mean
+from tidegauge.errors import UserError
 from tidegauge.model.events import Note, left_out_note
-from tidegauge.places import is_file, resolve_path
-from tidegauge.regular import read_regular
 from tidegauge.systems.api import System
 from tidegauge.systems.attach import DEFAULT_LABEL as LABEL
 from tidegauge.systems.attach import (
     METHODS_WITH_CERTIFICATE,
-    METHODS_WITH_PASSWORD,
-    METHODS_WITH_TOKEN,
-    NO_METHOD,
     AddressKey,
     AttachChoice,
     AttachRules,
-    AuthChoice,
-    SecretReference,
     TlsChoice,
     holds_secret,
     join_addresses,
     names_secret,
-    secret_references,
     secure_addresses,
     split_text,
 )
@@ -94,79 +82,6 @@ class TlsFields(Fields):
     verify_host: bool = True
 
 
-def _parse_secret(value: object, info: ValidationInfo) -> SecretReference:
-    """Where a secret is, of {env: VARIABLE} or {file: PATH}. What stands there instead may be the secret itself."""
-    if value is None:
-        raise refuse_value("is empty: say where it is, {env: VARIABLE} or {file: PATH}")
-    if not isinstance(value, dict):
-        raise refuse_value(
-            f"a {info.field_name} must not stand in a campaign, which is copied into every run: say where it is, "
-            "{env: VARIABLE} or {file: PATH}"
-        )
-    kinds: tuple[Literal["env", "file", "properties"], ...] = ("env", "file", "properties")
-    strange = [key for key in value if key not in kinds]
-    if strange:
-        # A secret in braces looks like a key: only what resembles one is repeated.
-        unknown = [f"unknown key '{key}'{near}" for key in strange if (near := did_you_mean(key, list(kinds)))]
-        only = f"a {info.field_name} is given by {{env: VARIABLE}}, {{file: PATH}} or {{properties: PATH}} only"
-        raise refuse_value(unknown[0] if unknown else only)
-    references = [SecretReference(kind, name) for kind in kinds if isinstance(name := value.get(kind), str) and name]
-    if len(value) != 1 or not references:
-        raise refuse_value("must have one of the keys 'env', 'file' and 'properties', with a name")
-    if "env" in value and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value["env"]):
-        raise refuse_value("env must be the name of an environment variable: letters, digits and '_'")
-    return references[0]
-
-
-_Secret = Annotated[SecretReference, BeforeValidator(_parse_secret)]
-
-
-class MethodFields(Fields):
-    """The keys of `auth` for a method that needs nothing beside."""
-
-    key_missing = "the method '{method}' needs it"
-    other_keys_refused = "the method has no use for it"
-    method: str = NO_METHOD
-
-
-class PasswordFields(MethodFields):
-    """The keys of `auth` for a method with a password, which is a reference."""
-
-    user: Annotated[str, text_matching(r".+", "must be the name of a user")]
-    password: _Secret
-
-
-class TokenFields(MethodFields):
-    """The keys of `auth` for a method with a token, which is a reference."""
-
-    token: _Secret
-
-
-def _tag_of_method(auth: Mapping[str, object]) -> str:
-    method = auth.get("method", NO_METHOD)
-    return "password" if method in METHODS_WITH_PASSWORD else "token" if method in METHODS_WITH_TOKEN else "method"
-
-
-def _check_method(value: object, info: ValidationInfo) -> object:
-    """The context are the system's rules, which say what methods there are."""
-    methods = info.context.methods if isinstance(info.context, AttachRules) else ()
-    if not isinstance(value, dict):
-        raise refuse_value(f"must be a mapping with 'method' ({', '.join(methods)}) and what that needs")
-    method, allowed = value.get("method", NO_METHOD), [*methods, NO_METHOD]
-    if method not in allowed:
-        near = did_you_mean(str(method), allowed)
-        raise refuse_value(f"'{method}': must be one of {', '.join(allowed)}{near}", "method")
-    return value
-
-
-_AuthFields = Annotated[
-    Annotated[PasswordFields, Tag("password")]
-    | Annotated[TokenFields, Tag("token")]
-    | Annotated[MethodFields, Tag("method")],
-    Discriminator(_tag_of_method),
-]
-
-
 _METRICS_URL = re.compile(r"https?://[^/@?#]+(/[^@?#]*)?")
 
 
@@ -197,7 +112,7 @@ class AttachFields(Fields):
     """The keys of `attach` that every system has. Beside them stand the system's own addresses."""
 
     tls: Annotated[TlsFields | None, BeforeValidator(_check_tls)] = None
-    auth: Annotated[_AuthFields, BeforeValidator(_check_method)] = MethodFields()
+    auth: Annotated[AuthFields, BeforeValidator(check_method)] = MethodFields()
     topic_prefix: Annotated[str, _Prefix] | None = None
     label: Annotated[str, _Label] = LABEL
     metrics: Annotated[tuple[str, ...], BeforeValidator(_parse_metrics)] = ()
@@ -240,7 +155,7 @@ def parse_attach(value: object, source: Source, at: KeyPath, rules: AttachRules)
     if fields is None:
         return None
     tls = _find_tls_files(fields.tls, source, (*at, "tls")) if fields.tls else None
-    auth = _find_secrets(fields.auth, source, (*at, "auth"))
+    auth = find_secrets(fields.auth, source, (*at, "auth"))
     if len(source.problems) > before:
         return None
     has_schemes = any(key.schemes for key in rules.keys)
@@ -307,35 +222,9 @@ def _find_tls_files(fields: TlsFields, source: Source, at: KeyPath) -> TlsChoice
     if bool(fields.certificate) != bool(fields.key):
         source.complain(at, "'certificate' and 'key' belong together: the client's certificate and its private key")
     paths = {
-        name: _path_of_existing_file(getattr(fields, name), source, (*at, name))
-        for name in ("ca", "certificate", "key")
+        name: path_of_existing_file(getattr(fields, name), source, (*at, name)) for name in ("ca", "certificate", "key")
     }
     return TlsChoice(**paths, verify_host=fields.verify_host)
-
-
-def _path_of_existing_file(name: str, source: Source, at: KeyPath) -> str:
-    if not name:
-        return ""
-    path = source.place_of(at, name)
-    if path is not None and not is_file(path):
-        source.complain(at, f"'{name}': there is no such file (looked for {path})")
-    return str(path or "")
-
-
-def _find_secrets(fields: MethodFields, source: Source, at: KeyPath) -> AuthChoice:
-    """How a client says who it is, with whole paths of secrets that are in files."""
-    match fields:
-        case PasswordFields():
-            password = _with_whole_path(fields.password, source, (*at, "password"))
-            return AuthChoice(fields.method, fields.user, password)
-        case TokenFields():
-            return AuthChoice(fields.method, token=_with_whole_path(fields.token, source, (*at, "token")))
-    return AuthChoice(fields.method)
-
-
-def _with_whole_path(reference: SecretReference, source: Source, at: KeyPath) -> SecretReference:
-    path = None if reference.kind == "env" else source.place_of(at, reference.place)
-    return replace(reference, place=str(path)) if path else reference
 
 
 KEY, CLIENT_PROPERTIES = "attach", "client-properties"
@@ -479,71 +368,3 @@ def _setting_in_words(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}={item}" for name, item in value.items())
     return str(value)
-
-
-_BYTES_MAX = 65_536
-
-
-def read_secrets(choice: AttachChoice, system: str) -> dict[str, str]:
-    """Read the secrets of an attached cluster, by name ("password", "token"). `system` names it in messages.
-
-    Raises:
-        UserError: a variable is not set, or a file can't be read.
-    """
-    return {
-        name: _resolve_secret(ref, f"{system}: attach.auth.{name}") for name, ref in secret_references(choice).items()
-    }
-
-
-_IN_MEMORY: dict[str, str] = {}
-
-
-def keep_in_memory(name: str, secret: str) -> SecretReference:
-    """A reference to a secret that is known already: it lives as long as this process, and is written nowhere."""
-    _IN_MEMORY[name] = secret
-    return SecretReference("memory", name)
-
-
-def _resolve_secret(reference: SecretReference, what: str) -> str:
-    if reference.kind == "memory":
-        if reference.place not in _IN_MEMORY:
-            raise UserError(
-                f"{what}: it was kept in the memory of a process that has ended.", "Run from the same files once more."
-            )
-        return _IN_MEMORY[reference.place]
-    if reference.kind == "env":
-        value = os.environ.get(reference.place, "")
-        if not value:
-            state = "is empty" if reference.place in os.environ else "is not set"
-            raise UserError(
-                f"{what}: the environment variable {reference.place} {state}.",
-                f"Set it where Tidegauge is started: export {reference.place}=...",
-            )
-        return value
-    text = _secret_from_file(Path(reference.place), what)
-    if reference.kind == "file":
-        return text
-    entries = [one.value for one in parse_properties(text) if one.key == JAAS]
-    password = jaas_options(entries[-1]).get("password", "") if entries else ""
-    if not password:
-        raise UserError(
-            f"{what}: {reference.place} has no password in {JAAS}.", 'It is written there as password="...";'
-        )
-    return password
-
-
-def _secret_from_file(path: Path, what: str) -> str:
-    """A file's text without the line ends after it, which editors add."""
-    try:
-        # A FIFO, which nobody may ever fill, is not waited for. Links are followed: orchestrators hand out such files.
-        text = read_regular(resolve_path(path), _BYTES_MAX).decode("utf-8").rstrip("\r\n")
-    except OSError as error:
-        raise UserError(
-            f"{what}: the file {path} can't be read: {error.strerror}.", "Check its path and its rights."
-        ) from error
-    except UnicodeDecodeError:
-        # Without the cause: it holds what was read.
-        raise UserError(f"{what}: the file {path} is not text in UTF-8.", "Check its path.") from None
-    if not text:
-        raise UserError(f"{what}: the file {path} is empty.", "Check its path.")
-    return text

@@ -39,6 +39,7 @@ from tidegauge.numbers import plural
 from tidegauge.plain import grouped
 from tidegauge.systems.api import System
 from tidegauge.systems.attach import (
+    CLIENT_SECRET,
     DEFAULT_LABEL,
     AddressKey,
     AttachRules,
@@ -379,7 +380,10 @@ def _with_whole_paths(attach: Mapping[str, object], clusters: Source, at: KeyPat
             if isinstance(tls.get(name), str) and (path := clusters.place_of((*at, "tls", name), tls[name])):
                 tls[name] = str(path)
     if isinstance(auth, dict):
-        for name in ("password", "token"):
+        for name in ("keytab", "krb5-conf", "endpoint-ca"):
+            if isinstance(auth.get(name), str) and (path := clusters.place_of((*at, "auth", name), auth[name])):
+                auth[name] = str(path)
+        for name in ("password", "token", CLIENT_SECRET):
             reference = auth.get(name)
             if isinstance(reference, dict) and isinstance(reference.get("file"), str):
                 path = clusters.place_of((*at, "auth", name, "file"), reference["file"])

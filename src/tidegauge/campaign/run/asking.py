@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tidegauge.campaign.plan.contenders import case_of
 from tidegauge.campaign.plan.plan import Step
-from tidegauge.campaign.read.attach import read_secrets
+from tidegauge.campaign.read.auth import read_secrets
 from tidegauge.campaign.run.topics import Attachment
 from tidegauge.durability import level_named
 from tidegauge.errors import TidegaugeError

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tidegauge.campaign.read.attach import read_secrets
+from tidegauge.campaign.read.auth import read_secrets
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
 from tidegauge.hosts import procfs
 from tidegauge.hosts.locks import LockedRecord, try_lock

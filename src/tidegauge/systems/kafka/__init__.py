@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from tidegauge.agent.api import Host
 from tidegauge.distribution.coordinates import Coordinate, Recipe, is_before
@@ -58,9 +59,19 @@ def recipe(version: str) -> Recipe:
     )
 
 
+MSK_IAM = "aws-msk-iam"
+MSK_IAM_LIBRARY = Recipe(
+    system=MSK_IAM,
+    version="2.3.9",
+    root=Coordinate("software.amazon.msk", "aws-msk-iam-auth", "2.3.9"),
+    # The driver and the worker have these.
+    exclusions=(f"{GROUP}:*", "org.slf4j:*", "com.fasterxml.jackson.core:*"),
+)
+"""Amazon's, by which its clusters know who a client is."""
 RULES = AttachRules(
     keys=(AddressKey("bootstrap-servers", "host1:9092,host2:9092", "bootstrap.servers", ports={"": 9092}),),
-    methods=("plain", "scram-sha-256", "scram-sha-512", "tls"),
+    methods=("plain", "scram-sha-256", "scram-sha-512", "tls", "oauthbearer", "kerberos", MSK_IAM),
+    token_keys=("scope", "extensions"),
 )
 
 
@@ -90,6 +101,7 @@ class KafkaSystem(System):
     driver = "kafka"
     default_version = DEFAULT_VERSION
     attach_rules = RULES
+    login_libraries = MappingProxyType({MSK_IAM: MSK_IAM_LIBRARY})
     metrics = METRICS
     spaces_in_paths = True
     reserved_settings = settings.RESERVED

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from urllib.parse import unquote, urlsplit
 
-from tidegauge.config.properties import JAAS, JavaProperty, jaas_options
+from tidegauge.config.properties import CLIENT_SECRET_PROPERTY, JAAS, JavaProperty, jaas_options
 from tidegauge.errors import did_you_mean, nearest_names
-from tidegauge.systems.attach import ClientProperties
+from tidegauge.systems.attach import CLIENT_SECRET, ClientProperties
 from tidegauge.systems.client_settings import CONSUMER, PRODUCER, may_be_name, read_client_settings
 from tidegauge.systems.kafka.clients import FILE
 
@@ -15,8 +16,16 @@ _SERVERS, _PROTOCOL, _MECHANISM = "bootstrap.servers", "security.protocol", "sas
 _TRUST_STORE, _KEY_STORE = "ssl.truststore", "ssl.keystore"
 _HOST_CHECK, _KEY_PASSWORD = "ssl.endpoint.identification.algorithm", "ssl.key.password"
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-_SASL = (_MECHANISM, JAAS)
+_WITH_PASSWORD = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_TOKENS, _KERBEROS, _AWS = "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM"
+_MECHANISMS = (*_WITH_PASSWORD, _TOKENS, _KERBEROS, _AWS)
+_ENDPOINT, _SCOPE = "sasl.oauthbearer.token.endpoint.url", "sasl.oauthbearer.scope"
+_CLIENT_ID = "sasl.oauthbearer.client.credentials.client.id"
+_SERVICE = "sasl.kerberos.service.name"
+_EXTENSION = "extension_"
+_HANDLERS = ("sasl.login.callback.handler.class", "sasl.client.callback.handler.class")
+"""Which class gets a token or a signature follows from the mechanism."""
+_SASL = (_MECHANISM, JAAS, _ENDPOINT, _SCOPE, _CLIENT_ID, CLIENT_SECRET_PROPERTY, _SERVICE)
 _TLS = (
     *(f"{store}.{part}" for store in (_TRUST_STORE, _KEY_STORE) for part in ("location", "type", "password")),
     *(_HOST_CHECK, _KEY_PASSWORD),
@@ -74,7 +83,7 @@ class _Translator:
         return self.terms
 
     def authenticate(self) -> None:
-        """Who the client is, by its password: it stays in the file, which is read again as a run begins."""
+        """Who the client is. Secrets stay in the file, which is read again as a run begins."""
         mechanism = self.value(_MECHANISM, "GSSAPI").upper()
         if mechanism not in _MECHANISMS:
             said = f"'{mechanism}'" if _MECHANISM in self.given else f"{_MECHANISM} is not given, so it is {mechanism}"
@@ -82,6 +91,19 @@ class _Translator:
             self.refuse(key, f"{said}: can't be taken over; the load generator has {', '.join(_MECHANISMS)}")
             return
         options = jaas_options(self.value(JAAS))
+        if mechanism == _TOKENS:
+            self.take_tokens(options)
+        elif mechanism == _KERBEROS:
+            self.take_keytab(options)
+        elif mechanism == _AWS:
+            self.put(("attach", "auth", "method"), "aws-msk-iam", _MECHANISM)
+            if "awsProfileName" in options:
+                self.put(("attach", "auth", "profile"), options["awsProfileName"], JAAS)
+        else:
+            self.take_password(mechanism, options)
+
+    def take_password(self, mechanism: str, options: Mapping[str, str]) -> None:
+        """The user, and where the password is."""
         if not options.get("username") or not options.get("password"):
             key = JAAS if JAAS in self.given else _PROTOCOL
             self.refuse(key, f"{mechanism} needs a username and a password in {JAAS}, and there are none")
@@ -89,6 +111,43 @@ class _Translator:
         self.put(("attach", "auth", "method"), mechanism.lower(), JAAS)
         self.put(("attach", "auth", "user"), options["username"], JAAS)
         self.put(("attach", "auth", "password"), {"properties": self.place}, JAAS)
+
+    def take_tokens(self, options: Mapping[str, str]) -> None:
+        """Where tokens come from. The client's secret stays in the file as a password does."""
+        url = self.value(_ENDPOINT)
+        client = self.value(_CLIENT_ID) or options.get("clientId", "")
+        has_secret = CLIENT_SECRET_PROPERTY in self.given or "clientSecret" in options
+        if not url or (not url.startswith("file:") and not (client and has_secret)):
+            needed = f"{_ENDPOINT} with {_CLIENT_ID} and {CLIENT_SECRET_PROPERTY}, or a file:// address there"
+            self.refuse(_MECHANISM, f"'{_TOKENS}' needs {needed}")
+            return
+        self.put(("attach", "auth", "method"), "oauthbearer", _MECHANISM)
+        if url.startswith("file:"):
+            self.put(("attach", "auth", "token"), {"file": unquote(urlsplit(url).path)}, _ENDPOINT)
+        else:
+            self.put(("attach", "auth", "token-endpoint"), url, _ENDPOINT)
+            self.put(("attach", "auth", "client-id"), client, _CLIENT_ID if _CLIENT_ID in self.given else JAAS)
+            key = CLIENT_SECRET_PROPERTY if CLIENT_SECRET_PROPERTY in self.given else JAAS
+            self.put(("attach", "auth", CLIENT_SECRET), {"properties": self.place}, key)
+            if scope := self.value(_SCOPE) or options.get("scope", ""):
+                self.put(("attach", "auth", "scope"), scope, _SCOPE if _SCOPE in self.given else JAAS)
+        extensions = {
+            name.removeprefix(_EXTENSION): value for name, value in options.items() if name.startswith(_EXTENSION)
+        }
+        if extensions:
+            self.put(("attach", "auth", "extensions"), extensions, JAAS)
+
+    def take_keytab(self, options: Mapping[str, str]) -> None:
+        """The principal, and where its key is."""
+        if not options.get("principal") or not options.get("keyTab"):
+            key = JAAS if JAAS in self.given else _PROTOCOL
+            self.refuse(key, f"{_KERBEROS} needs a principal and a keyTab in {JAAS}: no ticket of a user is taken over")
+            return
+        self.put(("attach", "auth", "method"), "kerberos", JAAS)
+        self.put(("attach", "auth", "principal"), options["principal"], JAAS)
+        self.put(("attach", "auth", "keytab"), options["keyTab"], JAAS)
+        if service := self.value(_SERVICE) or options.get("serviceName", ""):
+            self.put(("attach", "auth", "service"), service, _SERVICE if _SERVICE in self.given else JAAS)
 
     def encrypt(self, has_password: bool) -> None:
         """Encryption, by PEM files: nothing else is read here."""
@@ -122,7 +181,7 @@ class _Translator:
     def take_setting(self, key: str) -> None:
         """A setting of the clients; what no client has is left out, as these would ignore it, and noted."""
         rules, content = read_client_settings(FILE)
-        if key in content["reserved"] or key in _NOT_TAKEN:
+        if key in content["reserved"] or key in _NOT_TAKEN or key in _HANDLERS:
             self.note(key, f"has no effect: {_NOT_TAKEN.get(key, 'Tidegauge sets it')}")
             return
         if key.startswith(("sasl.", "ssl.", "security.", "config.providers")):

@@ -105,7 +105,8 @@ RULES = AttachRules(
         ),
         BOOKIES,
     ),
-    methods=("token", "tls"),
+    methods=("token", "tls", "oauth2"),
+    endpoint_key="issuer-url",
 )
 NOT_GIVEN = "bookies report their settings over their own HTTP servers only, and no bookie-http-urls were given"
 

@@ -51,7 +51,7 @@ RULES = AttachRules(
             ports={"rabbitmq-stream": 5552, "rabbitmq-stream+tls": 5551},
         ),
     ),
-    methods=("password",),
+    methods=("password", "external", "oauth2"),
 )
 
 

@@ -6,6 +6,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 
 /**
  * How to secure a connection and who we are: the connection settings {@code tls.*} and {@code
@@ -22,6 +23,8 @@ import java.util.TreeMap;
  * @param user {@code auth.user}
  * @param password {@code auth.password}
  * @param token {@code auth.token}
+ * @param tokens where tokens come from, if the client gets them itself
+ * @param kerberos who we are by Kerberos
  */
 public record Security(
     Boolean tls,
@@ -32,7 +35,9 @@ public record Security(
     String method,
     String user,
     String password,
-    String token) {
+    String token,
+    TokenSource tokens,
+    Kerberos kerberos) {
   public static final String NONE = "none";
   public static final String PLAIN = "plain";
   public static final String PASSWORD = "password";
@@ -41,21 +46,41 @@ public record Security(
   public static final String TOKEN = "token";
   public static final String TLS = "tls";
 
+  /** A certificate, as RabbitMQ calls it. */
+  public static final String EXTERNAL = "external";
+
+  /** Tokens of OAuth 2.0, as Kafka calls them. */
+  public static final String OAUTHBEARER = "oauthbearer";
+
+  public static final String OAUTH2 = "oauth2";
+
+  public static final String KERBEROS = "kerberos";
+
+  /** What Amazon's library finds in the environment says who we are. */
+  public static final String AWS_MSK_IAM = "aws-msk-iam";
+
   /** The names of the settings. */
   public static final List<String> KEYS =
-      List.of(
-          "tls.enabled",
-          "tls.ca.path",
-          "tls.certificate.path",
-          "tls.key.path",
-          "tls.verify.host",
-          "auth.method",
-          "auth.user",
-          "auth.password",
-          "auth.token");
+      Stream.of(
+              List.of(
+                  "tls.enabled",
+                  "tls.ca.path",
+                  "tls.certificate.path",
+                  "tls.key.path",
+                  "tls.verify.host",
+                  "auth.method",
+                  "auth.user",
+                  "auth.password",
+                  "auth.token"),
+              TokenSource.KEYS,
+              Kerberos.KEYS)
+          .flatMap(List::stream)
+          .toList();
 
   private static final List<String> WITH_USER =
       List.of(PLAIN, PASSWORD, SCRAM_SHA_256, SCRAM_SHA_512);
+  private static final List<String> WITH_TOKENS = List.of(OAUTHBEARER, OAUTH2);
+  private static final List<String> WITH_CERTIFICATE = List.of(TLS, EXTERNAL);
 
   /**
    * Reads the settings.
@@ -84,7 +109,9 @@ public record Security(
             settings.getOrDefault("auth.method", "").trim(),
             settings.getOrDefault("auth.user", ""),
             settings.getOrDefault("auth.password", ""),
-            settings.getOrDefault("auth.token", "").trim());
+            settings.getOrDefault("auth.token", "").trim(),
+            TokenSource.of(settings),
+            Kerberos.of(settings));
     Secrets.remember(found.password);
     Secrets.remember(found.token);
     found.check(system, methods);
@@ -114,14 +141,20 @@ public record Security(
     if (WITH_USER.contains(method) && user.isEmpty()) {
       throw new DriverException(system + "'s auth.method " + method + " needs auth.user");
     }
-    if (method.equals(TOKEN) && token.isEmpty()) {
+    if (method.equals(TOKEN) && !tokens.isFile() && token.isEmpty()) {
       throw new DriverException(system + "'s auth.method token needs auth.token");
     }
-    if (method.equals(TLS) && certificatePath.isEmpty()) {
-      throw new DriverException(
-          system + "'s auth.method tls needs tls.certificate.path and tls.key.path");
+    if (WITH_TOKENS.contains(method) || method.equals(TOKEN) && tokens.isFile()) {
+      tokens.check(system, method);
     }
-    if (Boolean.FALSE.equals(tls) && (method.equals(TLS) || hasOwnCertificate())) {
+    if (method.equals(KERBEROS)) {
+      kerberos.check(system);
+    }
+    if (byCertificate() && certificatePath.isEmpty()) {
+      throw new DriverException(
+          system + "'s auth.method " + method + " needs tls.certificate.path and tls.key.path");
+    }
+    if (Boolean.FALSE.equals(tls) && (byCertificate() || hasOwnCertificate())) {
       throw new DriverException(
           system + " can't show a certificate without TLS: set tls.enabled to true");
     }
@@ -154,6 +187,11 @@ public record Security(
 
   public boolean hasOwnCertificate() {
     return !certificatePath.isEmpty();
+  }
+
+  /** Whether our own certificate says who we are. */
+  public boolean byCertificate() {
+    return WITH_CERTIFICATE.contains(method);
   }
 
   /** Whether somebody is named or a secret given, by whatever method. */

@@ -77,6 +77,19 @@ public final class TlsContext {
     }
   }
 
+  /**
+   * Trusts the certificates of a PEM file, and shows none.
+   *
+   * @param key the setting that names the file, for messages
+   */
+  public static SSLContext trusting(String key, String path) throws DriverException {
+    try {
+      return new TlsContext(Pem.certificates(key, path), List.of(), null, true).sslContext();
+    } catch (GeneralSecurityException | IOException e) {
+      throw new DriverException("TLS can't be set up: " + e.getMessage(), e);
+    }
+  }
+
   /** Fails if our own private key is one that a client that reads the file itself can't use. */
   public static void refuseSec1(Security security) throws DriverException {
     if (security.hasOwnCertificate()) {

@@ -51,6 +51,22 @@ class SecurityTest {
   }
 
   @Test
+  void whereTokensComeFromShowsNoSecret() throws Exception {
+    Map<String, String> settings =
+        Map.of(
+            "auth.method", "oauth2",
+            "auth.token.endpoint", "https://h/t",
+            "auth.client.id", "bench",
+            "auth.client.secret", "sesame-of-the-client");
+    Security security = Security.of("Pulsar", settings, List.of(Security.OAUTH2));
+    assertThat(security.toString() + security.tokens()).doesNotContain("sesame");
+    assertThat(Secrets.hide("with sesame-of-the-client")).isEqualTo("with (hidden)");
+    assertThatThrownBy(
+            () -> Security.of("Pulsar", Map.of("auth.method", "oauth2"), List.of(Security.OAUTH2)))
+        .hasMessageContaining("Pulsar's auth.method oauth2 needs");
+  }
+
+  @Test
   void theSchemeOfAnAddressMustAgree() throws Exception {
     Security security = of(Map.of("tls.enabled", "true"));
     assertThatCode(() -> security.agreeWith("uri", true, "amqp://", "amqps://"))

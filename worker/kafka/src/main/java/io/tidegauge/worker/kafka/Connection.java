@@ -30,11 +30,13 @@ record Connection(Map<String, String> settings, int timeoutMs, Security security
   static Connection of(Map<String, String> given) throws DriverException {
     Set<String> valid = new HashSet<>(AdminClientConfig.configNames());
     valid.addAll(Security.KEYS);
+    valid.addAll(Access.KEYS);
     SettingChecks.checkNames(SYSTEM, "connection setting", given.keySet(), valid);
     Security security = Security.of(SYSTEM, given, Access.METHODS);
     TlsContext tls = Boolean.TRUE.equals(security.tls()) ? TlsContext.of(security) : null;
-    Map<String, String> settings = Access.settings(security, tls);
+    Map<String, String> settings = Access.settings(security, tls, given);
     settings.putAll(Security.others(given));
+    settings.keySet().removeAll(Access.KEYS);
     if (settings.getOrDefault(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, "").isBlank()) {
       throw new DriverException(
           "Kafka needs the connection setting bootstrap.servers, for example 127.0.0.1:9092");

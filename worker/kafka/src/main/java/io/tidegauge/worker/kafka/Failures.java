@@ -6,6 +6,7 @@ import io.tidegauge.worker.drivers.ClientFailures;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import javax.security.auth.login.LoginException;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.errors.ApiException;
@@ -77,10 +78,25 @@ final class Failures extends ClientFailures {
         || cause instanceof IllegalSaslStateException) {
       return new Refusal("the broker does not take this SASL mechanism" + said, false);
     }
+    if (cause instanceof LoginException) {
+      return new Refusal("no login: " + innermost(cause), false);
+    }
+    if (cause instanceof AuthenticationException && said.contains("invalid_token")) {
+      return new Refusal("the broker does not accept the token" + said, false);
+    }
     // The broker does not say which of the two it was.
     return cause instanceof AuthenticationException
         ? new Refusal("wrong password or unknown user" + said, false)
         : null;
+  }
+
+  /** What the cause of all says: who asks for a token wraps it again and again. */
+  private static String innermost(Throwable failure) {
+    Throwable cause = failure;
+    while (cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    return message(cause);
   }
 
   @Override

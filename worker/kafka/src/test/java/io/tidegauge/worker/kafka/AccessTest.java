@@ -3,9 +3,12 @@ package io.tidegauge.worker.kafka;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The neutral settings of access in the words of the Kafka client. */
 class AccessTest {
@@ -58,7 +61,76 @@ class AccessTest {
     assertThatThrownBy(() -> connection("auth.method", "token", "auth.token", "x"))
         .hasMessage(
             "Kafka has no auth.method \"token\"; possible are none, plain, scram-sha-256,"
-                + " scram-sha-512, tls");
+                + " scram-sha-512, tls, oauthbearer, kerberos, aws-msk-iam");
+  }
+
+  @Test
+  void tokensComeFromAnEndpoint() throws Exception {
+    Map<String, String> settings =
+        connection(
+                "auth.method", "oauthbearer",
+                "auth.token.endpoint", "https://h/token",
+                "auth.client.id", "bench",
+                "auth.client.secret", "open-sesame",
+                "auth.scope", "a b",
+                "auth.endpoint.ca.path", "/ca.pem",
+                "auth.extensions", "logicalCluster=lkc-1")
+            .settings();
+    assertThat(settings)
+        .containsEntry("sasl.mechanism", "OAUTHBEARER")
+        .containsEntry("sasl.oauthbearer.token.endpoint.url", "https://h/token")
+        .containsEntry("sasl.oauthbearer.client.credentials.client.id", "bench")
+        .containsEntry("sasl.oauthbearer.client.credentials.client.secret", "open-sesame")
+        .containsEntry("sasl.oauthbearer.scope", "a b")
+        .doesNotContainKey("auth.extensions");
+    assertThat(settings.get("sasl.jaas.config"))
+        .endsWith(
+            "Module required extension_logicalCluster=\"lkc-1\""
+                + " ssl.truststore.location=\"/ca.pem\" ssl.truststore.type=\"PEM\";");
+    assertThat(System.getProperty("org.apache.kafka.sasl.oauthbearer.allowed.urls"))
+        .contains("https://h/token");
+  }
+
+  @Test
+  void aTokenInAFileStaysThere(@TempDir Path directory) throws Exception {
+    Path file = Files.writeString(directory.resolve("token"), "a.b.c\n");
+    Map<String, String> settings =
+        connection("auth.method", "oauthbearer", "auth.token.path", file.toString()).settings();
+    assertThat(settings)
+        .containsEntry("sasl.oauthbearer.token.endpoint.url", file.toUri().toString());
+    assertThat(settings.toString()).doesNotContain("a.b.c");
+    Files.delete(file);
+    assertThatThrownBy(
+            () -> connection("auth.method", "oauthbearer", "auth.token.path", file.toString()))
+        .hasMessage("auth.token.path: the file " + file + " can't be read: NoSuchFile");
+    assertThatThrownBy(() -> connection("auth.method", "oauthbearer"))
+        .hasMessageContaining("needs auth.token.path, or auth.token.endpoint");
+  }
+
+  @Test
+  void kerberosNeedsAKey(@TempDir Path directory) throws Exception {
+    Path keytab = Files.writeString(directory.resolve("b.keytab"), "key");
+    String[] given = {
+      "auth.method", "kerberos", "auth.principal", "b@R", "auth.keytab", keytab.toString()
+    };
+    assertThat(connection(given).settings())
+        .containsEntry("sasl.mechanism", "GSSAPI")
+        .containsEntry("sasl.kerberos.service.name", "kafka")
+        .containsEntry(
+            "sasl.jaas.config",
+            "com.sun.security.auth.module.Krb5LoginModule required keyTab=\""
+                + keytab
+                + "\" principal=\"b@R\" storeKey=\"true\" useKeyTab=\"true\""
+                + " useTicketCache=\"false\";");
+    Files.delete(keytab);
+    assertThatThrownBy(() -> connection(given))
+        .hasMessage("auth.keytab: there is no file " + keytab + " to be read");
+  }
+
+  @Test
+  void amazonsLibraryIsAskedForWhereItIsMissing() {
+    assertThatThrownBy(() -> connection("auth.method", "aws-msk-iam"))
+        .hasMessageContaining("tidegauge fetch aws-msk-iam");
   }
 
   @Test

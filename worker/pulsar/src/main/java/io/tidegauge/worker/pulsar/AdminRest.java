@@ -15,9 +15,10 @@ import java.util.regex.Pattern;
 import org.apache.pulsar.client.api.Authentication;
 import org.apache.pulsar.client.api.AuthenticationDataProvider;
 import org.apache.pulsar.client.api.AuthenticationFactory;
+import org.apache.pulsar.client.api.PulsarClientException;
 
 /** Pulsar's admin REST API. The official admin client would add 90 jars for these few calls. */
-final class AdminRest {
+final class AdminRest implements AutoCloseable {
   private static final String NAME = "Pulsar's admin API";
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
 
@@ -32,6 +33,7 @@ final class AdminRest {
   private final Connection connection;
   private final HttpApi http;
   private boolean isAlone;
+  private Authentication authentication;
 
   AdminRest(Connection connection) {
     this.connection = connection;
@@ -138,10 +140,9 @@ final class AdminRest {
     if (plugin.isEmpty()) {
       return headers;
     }
-    try (Authentication authentication =
-        AuthenticationFactory.create(plugin, settings.getOrDefault("authParams", ""))) {
-      authentication.start();
-      AuthenticationDataProvider data = authentication.getAuthData();
+    try {
+      AuthenticationDataProvider data =
+          started(plugin, settings.getOrDefault("authParams", "")).getAuthData();
       if (data.hasDataForHttp() && data.getHttpHeaders() != null) {
         data.getHttpHeaders().forEach(header -> headers.put(header.getKey(), header.getValue()));
       }
@@ -149,6 +150,29 @@ final class AdminRest {
     } catch (Exception e) {
       // The plugin's interface lets it throw anything.
       throw Failures.describe("authenticate with " + plugin, e);
+    }
+  }
+
+  /** The plugin, which keeps the token that it asked for: a call needs no new one. */
+  private synchronized Authentication started(String plugin, String parameters)
+      throws PulsarClientException {
+    if (authentication == null) {
+      Authentication made = AuthenticationFactory.create(plugin, parameters);
+      made.start();
+      authentication = made;
+    }
+    return authentication;
+  }
+
+  /** Ends what asks for tokens. */
+  @Override
+  public synchronized void close() {
+    try {
+      if (authentication != null) {
+        authentication.close();
+      }
+    } catch (IOException e) {
+      // It holds nothing that the process would miss.
     }
   }
 }

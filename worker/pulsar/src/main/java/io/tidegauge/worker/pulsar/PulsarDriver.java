@@ -342,6 +342,7 @@ final class PulsarDriver implements Driver {
   @Override
   public void close() {
     discards.close();
+    rest.close();
     if (threads != null) {
       try {
         threads.close();

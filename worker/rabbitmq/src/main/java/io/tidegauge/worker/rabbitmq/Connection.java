@@ -2,6 +2,7 @@ package io.tidegauge.worker.rabbitmq;
 
 import com.rabbitmq.client.Address;
 import com.rabbitmq.client.ConnectionFactory;
+import com.rabbitmq.stream.oauth2.OAuth2Exception;
 import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.Secrets;
@@ -37,6 +38,8 @@ import java.util.Map;
  * </ul>
  *
  * @param tls what {@code security} says about TLS; null if no address asks for it
+ * @param tokens of all connections but those of streams; null where a password or a certificate
+ *     says who we are
  */
 record Connection(
     List<URI> uris,
@@ -46,7 +49,8 @@ record Connection(
     int nodes,
     int timeoutMs,
     Security security,
-    TlsContext tls) {
+    TlsContext tls,
+    Tokens tokens) {
   static final String SYSTEM = "RabbitMQ";
   private static final List<String> KEYS =
       List.of("uri", "streamUri", "managementUrl", "queueType", "nodes", "timeoutMs");
@@ -83,7 +87,8 @@ record Connection(
         Values.wholeNumber(settings, "nodes", 1, 1),
         Values.wholeNumber(settings, "timeoutMs", TIMEOUT_MS_DEFAULT, 1),
         security,
-        anyTls ? TlsContext.of(security) : null);
+        anyTls ? TlsContext.of(security) : null,
+        security.method().equals(Security.OAUTH2) ? Tokens.of(security.tokens()) : null);
   }
 
   private static List<URI> addresses(String key, String text, List<String> schemes)
@@ -112,6 +117,10 @@ record Connection(
   /** A factory of AMQP connections to the first node that answers. */
   ConnectionFactory factory() throws DriverException {
     ConnectionFactory factory = new ConnectionFactory();
+    if (tokens != null) {
+      // Without one the client would fail with what is not in its signatures.
+      token();
+    }
     try {
       factory.setUri(uris.get(0));
     } catch (GeneralSecurityException | RuntimeException e) {
@@ -147,6 +156,15 @@ record Connection(
 
   String password() {
     return security.user().isEmpty() ? userInfo(uris.get(0), 1) : security.password();
+  }
+
+  /** A token that has not expired, of a connection that has any. */
+  String token() throws DriverException {
+    try {
+      return tokens.getPassword();
+    } catch (OAuth2Exception e) {
+      throw Failures.describe("get a token", e);
+    }
   }
 
   private static String userInfo(URI uri, int part) {

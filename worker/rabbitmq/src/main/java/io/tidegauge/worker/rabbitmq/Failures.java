@@ -6,6 +6,7 @@ import com.rabbitmq.client.PossibleAuthenticationFailureException;
 import com.rabbitmq.client.ShutdownSignalException;
 import com.rabbitmq.stream.Constants;
 import com.rabbitmq.stream.StreamException;
+import com.rabbitmq.stream.oauth2.OAuth2Exception;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.drivers.ClientFailures;
 import java.io.IOException;
@@ -44,6 +45,9 @@ final class Failures extends ClientFailures {
           || cause instanceof com.rabbitmq.stream.AuthenticationFailureException) {
         // The server does not say which of the two it was.
         return new Refusal("wrong password or unknown user (" + said(cause) + ")", false);
+      }
+      if (cause instanceof OAuth2Exception) {
+        return new Refusal("no token: " + said(cause), false);
       }
       if (cause instanceof StreamException refused
           && refused.getCode() == Constants.RESPONSE_CODE_ACCESS_REFUSED) {

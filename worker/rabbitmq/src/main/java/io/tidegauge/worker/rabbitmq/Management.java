@@ -24,7 +24,7 @@ final class Management {
   private static final int TIMEOUT_MS_MAX = 10_000;
 
   private final List<String> bases;
-  private final Map<String, String> headers;
+  private final Connection connection;
   private final String virtualHost;
   private final Duration timeout;
   private final HttpApi http;
@@ -34,10 +34,7 @@ final class Management {
         connection.managementUrls().stream()
             .map(base -> base.toString().replaceFirst("/+$", ""))
             .toList();
-    byte[] credentials =
-        (connection.user() + ":" + connection.password()).getBytes(StandardCharsets.UTF_8);
-    this.headers =
-        Map.of("Authorization", "Basic " + Base64.getEncoder().encodeToString(credentials));
+    this.connection = connection;
     this.virtualHost = encode(connection.virtualHost());
     this.timeout = Duration.ofMillis(Math.min(TIMEOUT_MS_MAX, connection.timeoutMs()));
     this.http = new HttpApi(NAME, "managementUrl", connection.tls(), timeout);
@@ -104,7 +101,7 @@ final class Management {
     for (String base : bases) {
       HttpApi.Answer answer;
       try {
-        answer = http.call(method, base, path, headers, content, timeout);
+        answer = http.call(method, base, path, headers(), content, timeout);
       } catch (AccessException e) {
         failures.add(e);
         continue;
@@ -116,6 +113,16 @@ final class Management {
       return contentOf(answer, method + " " + path);
     }
     throw failures.get(0);
+  }
+
+  /** Who we are. A token is a new one after a while. */
+  private Map<String, String> headers() throws DriverException {
+    if (connection.tokens() != null) {
+      return Map.of("Authorization", "Bearer " + connection.token());
+    }
+    byte[] credentials =
+        (connection.user() + ":" + connection.password()).getBytes(StandardCharsets.UTF_8);
+    return Map.of("Authorization", "Basic " + Base64.getEncoder().encodeToString(credentials));
   }
 
   private static Object contentOf(HttpApi.Answer answer, String call) throws DriverException {
