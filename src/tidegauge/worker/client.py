@@ -149,6 +149,14 @@ class WorkerProcess:
         return self.words[:1].upper() + self.words[1:]
 
 
+@dataclass
+class _SentFile:
+    """A file as a worker's host has it, and of what state here (number and time of the last change)."""
+
+    remote_path: Path
+    stamp: tuple[int, int] | None = None
+
+
 class GrpcWorker:
     """A load generator that is up (see `LoadWorker` and `GroupMember`). May be called from any thread."""
 
@@ -174,7 +182,7 @@ class GrpcWorker:
         self._started_s = 0.0
         self._load_s = 0.0
         self.clock_ahead_ns = 0
-        self._sent: dict[str, str] = {}
+        self._sent: dict[str, _SentFile] = {}
         """Where the worker's host has files that were sent to it, by where they are here."""
         self._hold: Any = None
         try:
@@ -242,10 +250,19 @@ class GrpcWorker:
             return dict(settings)
         for name, path in settings.items():
             if name.endswith(FILE_KEY_END) and path not in self._sent:
-                remote_path = self._process.scratch / f"{len(self._sent)}-{Path(path).name}"
-                self._process.site.files.write(remote_path, Path(path).read_text(), 0o600)
-                self._sent[path] = str(remote_path)
-        return {name: self._sent.get(value, value) for name, value in settings.items()}
+                self._sent[path] = _SentFile(self._process.scratch / f"{len(self._sent)}-{Path(path).name}")
+        self._send_changed_files()
+        sent = {path: str(file.remote_path) for path, file in self._sent.items()}
+        return {name: sent.get(value, value) for name, value in settings.items()}
+
+    def _send_changed_files(self) -> None:
+        """Send the files that are others than those sent: a token is written anew before it expires."""
+        for path, file in self._sent.items():
+            state = Path(path).stat()
+            stamp = (state.st_ino, state.st_mtime_ns)
+            if stamp != file.stamp:
+                self._process.site.files.write(file.remote_path, Path(path).read_text(), 0o600)
+                file.stamp = stamp
 
     def describe(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> list[Setting]:
         """See `LoadWorker.describe`."""
@@ -346,6 +363,9 @@ class GrpcWorker:
         self._streams.follow("Watch", pb.WatchRequest(), lambda message: put(self._second_from_message(message)), ended)
 
     def _second_from_message(self, message: pb.SecondFigures) -> SecondFigures:
+        # One that is being replaced is there in the next second.
+        with contextlib.suppress(OSError, StartFailedError):
+            self._send_changed_files()
         return messages.second_here(messages.second_of(message), self.clock_ahead_ns)
 
     def stop_producers(self, grace_s: float) -> int:

@@ -31,6 +31,7 @@ from tidegauge.model.workload import Workload
 from tidegauge.worker import client as client_module
 from tidegauge.worker.api import LoadOrder, NoAnswerError, WorkerLostError
 from tidegauge.worker.client import GrpcWorker, WorkerProcess
+from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.site import Installed, Site, Tls
 
 Connect = Callable[[str], GrpcWorker]
@@ -106,6 +107,12 @@ def test_files_of_a_connection_are_sent_to_a_worker_on_another_host(connect: Con
         assert sent.read_text() == f"{name} in PEM"
         assert sent.stat().st_mode & 0o777 == 0o600
     assert worker._files_sent(settings) == there, "once"
+    (tmp_path / "new").write_text("another key")
+    (tmp_path / "new").replace(tmp_path / "key.pem")
+    worker._second_from_message(pb.SecondFigures())
+    assert Path(there["tls.key.path"]).read_text() == "another key", "whoever renews a file need not tell"
+    (tmp_path / "key.pem").unlink()
+    worker._second_from_message(pb.SecondFigures())
 
 
 def test_a_proxy_in_the_environment_is_ignored(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
