@@ -127,7 +127,8 @@ def find_level(
     problems: tuple[str, ...] = ()
     if level_asked and level_asked not in possible:
         problems = (
-            f"level {choice.level} was asked for, {_given_level_words(possible, level_asked)}: {'; '.join(culprits)}",
+            f"level {choice.level} was asked for, {_given_level_words(possible, level_asked)}: "
+            f"{'; '.join(dict.fromkeys(culprits))}",
         )
     elif form_problem:
         problems = (form_problem,)

@@ -46,7 +46,7 @@ from tidegauge.model.tilt import Tilt
 from tidegauge.model.trial import LoadResult, LoadSpec, TrialResult, TrialSpec
 from tidegauge.model.workload import Workload
 from tidegauge.systems import registry
-from tidegauge.systems.api import DeployRequest
+from tidegauge.systems.api import DeployRequest, TopicTerms
 from tidegauge.worker.api import LeftResults, LoadOrder, OnProgress, Share, Trace, ignore_progress
 from tidegauge.worker.sequences import Missing
 
@@ -337,6 +337,9 @@ class FakeSystem:
 
     def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
         return {"flush.messages": "1"}
+
+    def topic_terms(self, case: Case, cluster: Sequence[Setting] | None = None) -> TopicTerms:
+        return TopicTerms({**self.topic_settings(case.choice), **case.topic}, case.copies or min(3, case.nodes))
 
     def client_acks(self, choice: LevelChoice, nodes: int) -> str:
         return "all"

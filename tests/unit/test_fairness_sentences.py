@@ -176,7 +176,6 @@ LEVELS: dict[str, Scene] = {
     # Kafka
     "diskless": on_kafka(2, diskless_enable="true"),
     "not diskless": on_kafka(2, diskless_enable="false"),
-    "write caching": on_kafka(2, write_caching="false"),
     "acks 0": on_kafka(4, Setting("producer", "acks", "0")),
     "no topic": lambda _: of_finding(LevelChoice(3), kafka.derive_level([levels.ALL], LevelChoice(3), 1)),
     "flush unreported": on_kafka(2, flush_messages=None),
@@ -428,8 +427,7 @@ CLAIMS = [
     *claims_of("one node of three synced", "three nodes synced", " on one of {} nodes or more"),
     *claims_of("each synced", "records lost", "{} of {} acknowledgements came after an fsync{}"),
     # systems/kafka/level.py
-    *claims_of("diskless", "not diskless", "what is acknowledged is in object storage, of which no level is derived"),
-    *claims_of("write caching", "level 2", "it is no setting of Apache Kafka, and what an acknowledgement means there"),
+    *claims_of("diskless", "not diskless", "by the documentation of {} {}{}"),
     *claims_of("acks 0", "level 4", "acks=0: the producer waits for no acknowledgement at all"),
     *claims_of("no topic", "level 4", "no settings of any topic were read back"),
     *claims_of("flush unreported", "level 2", "flush.messages is {}"),

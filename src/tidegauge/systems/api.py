@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -24,6 +24,7 @@ from tidegauge.model.host import ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Distribution, Handles, Setting, by_turns, node_disks
 from tidegauge.model.workload import SubscriptionType, Workload
+from tidegauge.numbers import whole_number
 from tidegauge.systems.attach import AttachRules, ClientProperties
 from tidegauge.systems.metrics import Endpoint, Metric
 
@@ -129,6 +130,59 @@ class DeployRequest:
         """Where node `number` keeps its journal: on a disk for journals, else on the last of its own."""
         directories = by_turns(self.journal_disks, number)
         return directories[-1] / name if directories else self.node_directories(number, name)[-1]
+
+
+CLUSTERS_DEFAULT = 0
+"""Copies of a topic that are left to the cluster."""
+
+
+@dataclass(frozen=True)
+class TopicTerms:
+    """How topics are made.
+
+    Attributes:
+        settings: topic-level settings in the system's own words.
+        copies: of each; `CLUSTERS_DEFAULT` = as many as the cluster gives.
+        given: names of those settings that somebody asked for, so that they are set or nothing is measured.
+        at_least: names of those that are limits, for which more does as well.
+        left_out: settings that are wanted and not set, with their values, by name.
+        why: sentences on what is left out.
+    """
+
+    settings: Mapping[str, str]
+    copies: int
+    given: frozenset[str] = frozenset()
+    at_least: frozenset[str] = frozenset()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    why: tuple[str, ...] = ()
+
+    def without_refused(self, refusal: str) -> TopicTerms | None:
+        """The terms without what a cluster refused in these words; None if nothing of it may be left out.
+
+        Where the words name no setting, all that may be are left out.
+        """
+        optional = [name for name in self.settings if name not in self.given]
+        refused = [name for name in optional if name in refusal] or optional
+        if not refused:
+            return None
+        kept = {name: value for name, value in self.settings.items() if name not in refused}
+        left_out = {name: self.settings[name] for name in refused}
+        words = f"not set on topics, since the cluster refuses it: {settings_words(left_out)} ({refusal.rstrip('.')})"
+        return replace(self, settings=kept, left_out={**self.left_out, **left_out}, why=(*self.why, words))
+
+    def limits_missed(self, settings: Sequence[Setting]) -> str:
+        """Which limits that were left out are too low in what was read back of topics; "" if none is."""
+        for setting in settings:
+            wanted = whole_number(self.left_out.get(setting.name, "")) if setting.name in self.at_least else None
+            reported = whole_number(setting.value)
+            if wanted and reported is not None and reported < wanted and setting.scope.startswith("topic "):
+                return f"{setting.name}={wanted} is needed, and {setting.scope} has {setting.value}"
+        return ""
+
+
+def settings_words(settings: Mapping[str, str]) -> str:
+    """ "a=1, b=2"."""
+    return ", ".join(f"{name}={value}" for name, value in settings.items())
 
 
 Describe = Callable[[list[str]], list[Setting]]
@@ -293,6 +347,11 @@ class GivesLevels(Protocol):
         """Topic-level settings that the level needs, in the system's own words."""
         return {}
 
+    def topic_terms(self, case: Case, cluster: Sequence[Setting] | None = None) -> TopicTerms:
+        """Pure: how topics of a case are made. `cluster`: what others' cluster reports of itself; None = ours."""
+        copies = case.copies or (CLUSTERS_DEFAULT if case.choice.is_open else min(3, case.nodes))
+        return TopicTerms({**self.topic_settings(case.choice), **case.topic}, copies, frozenset(case.topic))
+
     def topic_problems(self, settings: Mapping[str, str], copies: int) -> dict[str, str]:
         """Pure: which settings no topic of so many copies can have, by name, and why; 0 = as many as it gets.
 
@@ -428,4 +487,8 @@ def refuse_impossible(system: System, choice: LevelChoice, version: str, nodes: 
 def expected_level(system: System, case: Case, cluster: Sequence[Setting] = ()) -> LevelFinding | None:
     """Pure: what level topics made for this would have, as far as that is known; None where nothing can be said."""
     settings = system.expected_settings(case, cluster)
-    return system.derive_level(settings, case.choice, case.nodes) if settings else None
+    if not settings:
+        return None
+    finding = system.derive_level(settings, case.choice, case.nodes)
+    not_set = system.topic_terms(case, cluster).why if finding.problems else ()
+    return replace(finding, problems=("; ".join((*finding.problems, *not_set)),)) if not_set else finding

@@ -121,6 +121,7 @@ class AttachChoice:
         topic_prefix: of every topic of a run; "" = "tidegauge-", the run's name, "-".
         label: what follows the '@' in the system's name, to tell two clusters apart.
         metrics: URLs where its servers and their hosts report what they use (`systems.exported`).
+        product: which of `AttachRules.products` it is, as the user says; "" = it is seen, or the system itself.
     """
 
     addresses: Mapping[str, str]
@@ -129,6 +130,7 @@ class AttachChoice:
     topic_prefix: str = ""
     label: str = DEFAULT_LABEL
     metrics: tuple[str, ...] = field(default=(), metadata={"if_any": True})
+    product: str = ""
 
 
 @dataclass(frozen=True)
@@ -177,12 +179,14 @@ class AttachRules:
         methods: values of auth.method beside "none".
         endpoint_key: what of a token endpoint a client is told.
         token_keys: keys of `auth` beside it that a client with tokens has a use for, and needn't have.
+        products: what `product` may be: those of others that speak the system's protocol.
     """
 
     keys: tuple[AddressKey, ...]
     methods: tuple[str, ...]
     endpoint_key: Literal["token-endpoint", "issuer-url"] = "token-endpoint"
     token_keys: tuple[str, ...] = ("scope", "audience")
+    products: tuple[str, ...] = ()
 
 
 def is_secure(choice: AttachChoice, rules: AttachRules) -> bool:

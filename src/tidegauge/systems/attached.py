@@ -14,6 +14,9 @@ from tidegauge.systems.servers import Serverless
 UNKNOWN = "unknown: "
 """How the value of a setting begins that could not be read; what follows says why."""
 
+PRODUCT, KNOWN_BY = "product", "product.known.by"
+"""What of a cluster says which product of others it is, and by what that is known."""
+SAID = "said"
 _SECRETS = ("auth.password", "auth.token", "auth.client.secret")
 
 
@@ -40,25 +43,34 @@ class AttachedCluster(Serverless):
     """A `Deployment` that others run.
 
     Attributes:
-        topic_settings: of a run's topics, beside those that a deployment of our own would give them: what its servers'
-            configuration would say there.
         nodes_in: how many nodes there are by the settings read back; None if they don't say.
         decides: whether a setting decides the durability level.
         read_more: settings that the driver can't ask for.
+        conclude: what follows from those that were read, such as which product it is.
     """
 
-    topic_settings: Mapping[str, str]
     nodes_in: Callable[[Sequence[Setting]], int | None]
     decides: Callable[[Setting], bool]
     read_more: Callable[[], list[Setting]] = list
+    conclude: Callable[[Sequence[Setting]], list[Setting]] = lambda settings: []
 
     def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
         """What the cluster shows with the rights given; what it does not is "unknown: ...", with the reason."""
-        return [*describe(topics), *self.read_more()]
+        settings = describe(topics)
+        return [*settings, *self.read_more(), *self.conclude(settings)]
 
     def unread(self, settings: Sequence[Setting]) -> list[Setting]:
         """The settings that decide the durability level and could not be read."""
         return [setting for setting in settings if setting.value.startswith(UNKNOWN) and self.decides(setting)]
+
+
+def product_words(settings: Sequence[Setting]) -> str:
+    """Which product of others a cluster is and how that is known: "Redpanda (by ...)"; "" if none is known."""
+    of_cluster = {setting.name: setting.value for setting in settings if setting.scope == "cluster"}
+    if PRODUCT not in of_cluster:
+        return ""
+    known_by = of_cluster.get(KNOWN_BY, SAID)
+    return f"{of_cluster[PRODUCT]} ({known_by if known_by.startswith(SAID) else f'by its {known_by}'})"
 
 
 def connection_settings(choice: AttachChoice, rules: AttachRules, secrets: Mapping[str, str]) -> ConnectionSettings:

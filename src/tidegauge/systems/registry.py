@@ -105,7 +105,10 @@ def _meant_system(name: str, listed: list[str]) -> str:
     systems = all_systems()
     for spoken in listed:
         if spoken in systems and name.lower() in systems[spoken].spoken_by:
-            title = systems[spoken].title
+            title, rules = systems[spoken].title, systems[spoken].attach_rules
+            if rules and name.lower() in rules.products:
+                product = f"with 'product: {name.lower()}'"
+                return f" (it speaks {title}'s protocol: attach a cluster of it as '{spoken}', {product})"
             return f" (it speaks {title}'s protocol: attach a cluster of it as '{spoken}'; that has not been tried)"
     return did_you_mean(name, listed)
 

@@ -9,6 +9,7 @@ import pytest
 from run_samples import result, spec
 
 from tidegauge.campaign.model import Campaign, SystemChoice
+from tidegauge.campaign.plan.contenders import case_of
 from tidegauge.campaign.plan.fairness import contender_of_trial
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.parse import parse_campaign
@@ -88,7 +89,8 @@ def test_nothing_is_set_on_topics_and_the_cluster_says_how_many_copies_they_have
         trial, system = replace(step.trials[0], nodes=3), registry.system_named(name)
         assert step.contender.system.attach is not None
         cluster = system.attach(AttachRequest(step.contender.system.attach, trial.choice))
-        order = load_order(trial, system, cluster, ["t"], tmp_path, topic_settings=step.contender.system.topic)
+        terms = system.topic_terms(case_of(trial, step.contender.system, system), ())
+        order = load_order(trial, system, cluster, ["t"], tmp_path, terms=terms)
         assert (order.replication_factor, order.topic_settings, order.acks) == (0, settings, "all")
 
 
@@ -98,7 +100,8 @@ def test_copies_and_settings_of_topics_can_be_said(tmp_path: Path) -> None:
     system = registry.system_named("kafka")
     assert step.contender.system.attach is not None
     cluster = system.attach(AttachRequest(step.contender.system.attach, step.trials[0].choice))
-    order = load_order(step.trials[0], system, cluster, ["t"], tmp_path, topic_settings=step.contender.system.topic)
+    terms = system.topic_terms(case_of(step.trials[0], step.contender.system, system), ())
+    order = load_order(step.trials[0], system, cluster, ["t"], tmp_path, terms=terms)
     assert order.replication_factor == 3
     assert order.topic_settings == {"min.insync.replicas": "2", "retention.ms": "60000"}
 

@@ -112,6 +112,18 @@ def test_two_clusters_of_one_system_are_kept_apart_by_their_labels(tmp_path: Pat
     assert twice.startswith(f"{file}:3: systems[1]: 'kafka@old' is listed twice")
 
 
+def test_a_product_behind_the_protocol_can_be_said(tmp_path: Path) -> None:
+    said = CLUSTERS.replace("bootstrap-servers: h1:9092", "bootstrap-servers: h1:9092\n      product: redpanda")
+    kafka, pulsar = parse(tmp_path, said).systems
+    assert kafka.attach and pulsar.attach
+    assert (kafka.attach.product, pulsar.attach.product) == ("redpanda", "")
+    wrong = complaint(tmp_path, said.replace("product: redpanda", "product: redpander"))
+    assert "clusters.yaml:6: systems[0].attach.product: 'redpander': must be one of automq, bufstream" in wrong
+    assert "(did you mean 'redpanda'?)" in wrong
+    elsewhere = CLUSTERS.replace('admin-url: "http://h1:8080"', 'admin-url: "http://h1:8080", product: redpanda')
+    assert "attach.product: no products of others are known that speak the protocol" in complaint(tmp_path, elsewhere)
+
+
 def test_messages_name_the_file_of_clusters_and_not_the_campaign(tmp_path: Path) -> None:
     for clusters in ("- kafka\n", "", "systems: []\n", CLUSTERS.replace("method: plain", "method: plane")):
         with pytest.raises(UserError) as caught:

@@ -307,3 +307,12 @@ def test_a_level_may_be_an_option_beside_a_form() -> None:
     }
     assert "--set durability=3: --level says the same" in complaint(KAFKA, "durability=3", more=level)
     assert "--level: '7': must be a durability level" in complaint(more=(("durability", 7, "--level"),))
+
+
+def test_a_product_behind_the_protocol_is_named_like_a_system() -> None:
+    assert attach_of("redpanda", "h1:9092") == {"bootstrap-servers": "h1:9092", "product": "redpanda"}
+    assert attach_of("kafka", "h1:9092", "product=confluent")["product"] == "confluent"
+    said = complaint(replace(KAFKA, target="msk-serverless", address=None, verb=AB))
+    assert "msk-serverless: clusters of it are measured, and none is started here." in said
+    assert "ab msk-serverless HOST:PORT" in said
+    assert "'redpander'" in complaint(replace(KAFKA, target="redpander"))

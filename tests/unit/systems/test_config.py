@@ -54,12 +54,19 @@ class TestRegistry:
         assert "null" not in caught.value.hint
 
     @pytest.mark.parametrize(
-        ("product", "spoken"), [("Redpanda", "kafka"), ("msk", "kafka"), ("streamnative", "pulsar")]
+        ("product", "spoken", "how"),
+        [
+            ("Redpanda", "kafka", ", with 'product: redpanda'"),
+            ("msk", "kafka", ", with 'product: msk'"),
+            ("streamnative", "pulsar", "; that has not been tried"),
+        ],
     )
-    def test_a_product_that_speaks_a_protocol_is_attached_as_its_system(self, product: str, spoken: str) -> None:
+    def test_a_product_that_speaks_a_protocol_is_attached_as_its_system(
+        self, product: str, spoken: str, how: str
+    ) -> None:
         names = sorted(registry.all_systems())
         title = registry.system_named(spoken).title
-        meant = f"(it speaks {title}'s protocol: attach a cluster of it as '{spoken}'; that has not been tried)"
+        meant = f"(it speaks {title}'s protocol: attach a cluster of it as '{spoken}'{how})"
         assert registry.unknown_system_complaint(product, names) == (
             f"unknown system '{product}' {meant}; known: kafka, pulsar, rabbitmq"
         )

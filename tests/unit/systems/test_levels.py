@@ -266,8 +266,8 @@ class TestKafkaTopics:
                 (2, 4),
                 "min.insync.replicas and replication.factor are not reported",
             ),
-            ({"diskless_enable": "true", "replication_factor": "1"}, (1, 2, 3, 4), "diskless.enable=true: what is"),
-            ({"write_caching": "false"}, (1, 2, 3, 4), "write.caching=false: it is no setting of Apache Kafka"),
+            ({"diskless_enable": "true", "replication_factor": "1"}, (1, 2, 3, 4), "by the documentation of Aiven"),
+            ({"write_caching": "unheard"}, (1, 2, 3, 4), "by the documentation of Redpanda write caching"),
         ],
     )
     def test_what_is_not_reported_is_unknown_and_no_default(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from tidegauge.campaign.read.auth import AuthFields, MethodFields, check_method, find_secrets, path_of_existing_file
 from tidegauge.campaign.read.sweep import Assignment, as_mapping, items_of
@@ -108,6 +108,17 @@ def _parse_metrics(value: object) -> tuple[str, ...]:
     return tuple(urls)
 
 
+def _check_product(value: str, info: ValidationInfo) -> str:
+    """The context are the system's rules, which say what products there are."""
+    products = info.context.products if isinstance(info.context, AttachRules) else ()
+    if value in products:
+        return value
+    if not products:
+        raise refuse_value("no products of others are known that speak the protocol of this system: leave it out")
+    near = did_you_mean(value, list(products))
+    raise refuse_value(f"'{value}': must be one of {', '.join(products)}{near}")
+
+
 class AttachFields(Fields):
     """The keys of `attach` that every system has. Beside them stand the system's own addresses."""
 
@@ -116,6 +127,7 @@ class AttachFields(Fields):
     topic_prefix: Annotated[str, _Prefix] | None = None
     label: Annotated[str, _Label] = LABEL
     metrics: Annotated[tuple[str, ...], BeforeValidator(_parse_metrics)] = ()
+    product: Annotated[str, AfterValidator(_check_product)] = ""
 
 
 def parse_attached_system(value: object, source: Source, at: KeyPath, system: System) -> AttachChoice | None:
@@ -164,7 +176,15 @@ def parse_attach(value: object, source: Source, at: KeyPath, rules: AttachRules)
         source.complain((*at, "tls"), f"is given, but no address is encrypted: begin encrypted addresses with {secure}")
     if auth.method in METHODS_WITH_CERTIFICATE and not (tls and tls.certificate):
         source.complain((*at, "auth", "method"), f"'{auth.method}' needs the client's certificate: tls.certificate")
-    return AttachChoice(addresses, tls, auth, fields.topic_prefix or "", fields.label, fields.metrics)
+    return AttachChoice(
+        addresses,
+        tls,
+        auth,
+        fields.topic_prefix or "",
+        fields.label,
+        metrics=fields.metrics,
+        product=fields.product,
+    )
 
 
 def _parse_addresses(

@@ -225,7 +225,7 @@ def _read_target(line: CommandLine) -> tuple[System, dict[str, Any], dict[KeyPat
     """The system, its entry in the campaign, and which words of the line its values come from."""
     scheme, separator, _ = line.target.partition("://")
     address = line.address
-    name, version = "", ""
+    name, version, product = "", "", ""
     if separator:
         if address is not None:
             words = f"{without_user(line.target)} and the address after it: one address is enough."
@@ -233,7 +233,7 @@ def _read_target(line: CommandLine) -> tuple[System, dict[str, Any], dict[KeyPat
         system, address = _system_of_scheme(scheme, line)
     else:
         name, at, version = line.target.partition("@")
-        system = _system_of_name(name, line)
+        system, product = _system_or_product_of_name(name, line)
         if at and not version:
             raise UserError(f"{line.target}: a version must follow the '@', such as {name}@{system.default_version}.")
     refuse_two_files(line.attach_file, line.client_properties)
@@ -259,6 +259,14 @@ def _read_target(line: CommandLine) -> tuple[System, dict[str, Any], dict[KeyPat
         item[ATTACH] = {**item.get(ATTACH, {}), **addresses_of(address, rules)}
         # Not as it was given: it may hold a password.
         options |= {(*at_attach, key.name): _THE_ADDRESS for key in rules.keys}
+    if product and ATTACH not in item:
+        raise UserError(
+            f"{line.target}: clusters of it are measured, and none is started here.",
+            f"Name the cluster: {line.verb} {name} HOST:PORT",
+        )
+    if product:
+        item[ATTACH]["product"] = product
+        options[*at_attach, "product"] = line.target
     return system, item, options
 
 
@@ -274,10 +282,14 @@ def _put_client_properties(composed: Composed, path: Path) -> None:
         composed.put(("systems", 0, ATTACH, key), value, _THE_ADDRESS)
 
 
-def _system_of_name(name: str, line: CommandLine) -> System:
+def _system_or_product_of_name(name: str, line: CommandLine) -> tuple[System, str]:
+    """The system that a word names, or that a product of others speaks, with its name; "" = the system itself."""
     systems = all_systems()
     if name in systems:
-        return systems[name]
+        return systems[name], ""
+    for system in systems.values():
+        if system.attach_rules and name in system.attach_rules.products:
+            return system, name
     hint = f"Such as: tidegauge {line.verb} kafka localhost:9092"
     if ":" in name:
         # Not as it was given: before an '@' it is somebody's name and password.

@@ -18,6 +18,7 @@ from tidegauge.model.server import Setting
 from tidegauge.numbers import plural
 from tidegauge.systems.api import System, expected_level
 from tidegauge.systems.attach import AttachChoice
+from tidegauge.systems.attached import product_words
 from tidegauge.worker.brief_worker import BriefWorkers
 
 
@@ -77,8 +78,9 @@ def expected_level_words(label: str, asked: AskedCluster, finding: LevelFinding 
     """A sentence on what a cluster reported, and which level follows from it; "" if it said nothing."""
     if asked.nodes is None:
         return ""
-    nodes = plural(asked.nodes, "node")
+    nodes, product = plural(asked.nodes, "node"), product_words(asked.settings)
+    begin = f"{label} is {product} and has {nodes}" if product else f"{label} has {nodes}"
     if finding is None or finding.level is None:
-        return f"{label} has {nodes}. Its level is read back during the run."
+        return f"{begin}. Its level is read back during the run."
     why = "; ".join(finding.reasoning)
-    return f"{label} has {nodes}. Level {finding.level}, {level_named(finding.level).name}, is to be expected: {why}."
+    return f"{begin}. Level {finding.level}, {level_named(finding.level).name}, is to be expected: {why}."

@@ -392,6 +392,9 @@ def await_ready(trial: RunningTrial) -> None:
         except RunFailedError as caught:
             if trial.spec.attached and isinstance(caught, AccessRefusedError):
                 raise _not_ready(trial, f"refused access: {caught.message}") from caught
+            if trial.spec.attached and caught.topic_refused:
+                # Its answer, which the next would be like.
+                raise _not_ready(trial, f"refused a topic: {caught.message}", topic_refused=True) from caught
             trial.check()
             if not trial.worker_runs():
                 raise
@@ -401,7 +404,7 @@ def await_ready(trial: RunningTrial) -> None:
         if time.monotonic() > deadline_s:
             cause = missing or trial.deployment.last_words() or str(error)
             problem = f"was not ready within {trial.ready_s_max:.0f} s: {cause}"
-            raise _not_ready(trial, problem, topic_refused=error is not None and error.topic_refused) from error
+            raise _not_ready(trial, problem) from error
         time.sleep(_READY_POLL_S)
 
 

@@ -19,9 +19,10 @@ from tidegauge.places import expand_path
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
-from tidegauge.systems.kafka import clients, deployment, fairness, level, settings
+from tidegauge.systems.kafka import clients, deployment, fairness, level, settings, topics
 from tidegauge.systems.kafka.deployment import ZOOKEEPER_HEAP_MB, ZOOKEEPER_OUTSIDE_HEAP_MB, needs_zookeeper
 from tidegauge.systems.kafka.metrics import METRICS, fetch_jmx_exporter, find_jmx_exporter
+from tidegauge.systems.kafka.products import product_names, settings_naming
 from tidegauge.systems.kafka.properties import translate_client_properties
 from tidegauge.systems.server_settings import ServerSettings
 
@@ -72,6 +73,7 @@ RULES = AttachRules(
     keys=(AddressKey("bootstrap-servers", "host1:9092,host2:9092", "bootstrap.servers", ports={"": 9092}),),
     methods=("plain", "scram-sha-256", "scram-sha-512", "tls", "oauthbearer", "kerberos", MSK_IAM),
     token_keys=("scope", "extensions"),
+    products=product_names(),
 )
 
 
@@ -79,10 +81,10 @@ def attach(request: AttachRequest) -> AttachedCluster:
     """The cluster as a deployment. Nothing is asked of it yet."""
     return AttachedCluster(
         connection=connection_settings(request.choice, RULES, request.secrets),
-        topic_settings=level.in_sync_settings(request.level),
         nodes_in=partial(number_of, scope="cluster", name="brokers"),
         # A topic's configuration contains what its brokers set for all topics.
         decides=lambda setting: setting.scope.startswith("topic "),
+        conclude=partial(settings_naming, request.choice.product),
     )
 
 
@@ -97,7 +99,7 @@ class KafkaSystem(System):
     title = "Apache Kafka"
     short_title = "Kafka"
     runs_on_jvm = True
-    spoken_by = ("redpanda", "warpstream", "automq", "msk", "confluent", "bufstream")
+    spoken_by = product_names()
     driver = "kafka"
     default_version = DEFAULT_VERSION
     attach_rules = RULES
@@ -111,7 +113,8 @@ class KafkaSystem(System):
     topic_settings = staticmethod(level.topic_settings)
     topic_problems = staticmethod(settings.topic_problems)
     partitions_by_default = staticmethod(level.partitions_by_default)
-    expected_settings = staticmethod(level.expected_settings)
+    topic_terms = staticmethod(topics.topic_terms)
+    expected_settings = staticmethod(topics.expected_settings)
     client_acks = staticmethod(level.client_acks)
     incomplete = staticmethod(deployment.incomplete)
     derive_level = staticmethod(level.derive_level)

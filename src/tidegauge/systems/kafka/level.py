@@ -9,7 +9,8 @@ A log is flushed by time only where a broker looks for it: `flush.ms` is compare
 every log.flush.scheduler.interval.ms, which is never by default, and first half a minute after the broker's start.
 
 Other products speak Kafka's protocol and report some of its settings, or settings of their own. What is not reported
-is unknown here, and where a product's own setting decides no level is derived at all.
+is unknown here; where a product's own settings decide, a level follows from what its documentation says of them, or
+none (`products`).
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegauge.durability import HalfOfLevel, find_level, grouped_clauses, is_majority, no_level
-from tidegauge.fairness import Case
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting, by_scope
 from tidegauge.numbers import whole_number
+from tidegauge.systems.kafka.products import DocumentedPromise, Product, product_in
 
 SYNC_TOPIC_SETTINGS: Mapping[str, str] = {"flush.messages": "1", "flush.ms": "0"}
 REPLICAS_FOR_MAJORITY = 2
-"""Of the three copies that Tidegauge gives a topic."""
+"""Of the three copies that Tidegauge gives a topic, and of fewer."""
 NEVER = 2**63 - 1
 """What Kafka's flush settings are by default: after so many messages, or ms."""
 MIN_IN_SYNC, COPIES = "min.insync.replicas", "replication.factor"
@@ -37,36 +38,11 @@ CLUSTERS_DEFAULTS = {"flush.messages": "log.flush.interval.messages", MIN_IN_SYN
 DEFAULT_COPIES, DEFAULT_PARTITIONS = "default.replication.factor", "num.partitions"
 PLANNED = "topic of the campaign"
 """What a topic is called that is not there yet."""
-_OTHERWISE = {
-    "diskless.enable": "what is acknowledged is in object storage, of which no level is derived",
-    "write.caching": "it is no setting of Apache Kafka, and what an acknowledgement means there is not known",
-}
-"""Topic settings of other products that decide instead of Kafka's own, and what follows."""
 
 
 def topic_settings(choice: LevelChoice) -> Mapping[str, str]:
     """Local sync is a topic's own setting in Kafka; local async is the default."""
     return SYNC_TOPIC_SETTINGS if choice.level in (1, 3) else {}
-
-
-def in_sync_settings(choice: LevelChoice) -> Mapping[str, str]:
-    """What brokers of our own would set for all topics. Others' have a default of 1, at which "all" may mean one."""
-    return {MIN_IN_SYNC: str(REPLICAS_FOR_MAJORITY)} if choice.level in (1, 2) else {}
-
-
-def expected_settings(case: Case, cluster: Sequence[Setting] = ()) -> list[Setting]:
-    """What would be read back of a topic made for this, as far as its making decides it, or the brokers say it."""
-    brokers = by_scope(cluster, "broker ")
-    of_brokers = {name: agreed_value(brokers, of_broker) for name, of_broker in CLUSTERS_DEFAULTS.items()}
-    values = {name: value for name, value in of_brokers.items() if value}
-    values |= {**topic_settings(case.choice), **in_sync_settings(case.choice), **case.topic}
-    copies = str(case.copies or min(3, case.nodes))
-    if case.choice.is_open and not case.copies:
-        copies = agreed_value(brokers, DEFAULT_COPIES)
-    if copies:
-        values[COPIES] = copies
-    acks = case.producer.get("acks") or ("1" if client_acks(case.choice, case.nodes) == "one" else "all")
-    return [*(Setting(PLANNED, name, value) for name, value in values.items()), Setting("producer", "acks", acks)]
 
 
 def partitions_by_default(cluster: Sequence[Setting]) -> int:
@@ -99,15 +75,19 @@ def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -
     # Where nobody produces, what a producer at this level would wait for.
     acks = "one" if "1" in acks_of_producers else "all" if acks_of_producers else client_acks(choice, nodes)
     brokers = by_scope(settings, "broker ")
-    replication = [
-        HalfOfLevel(topic, *_replication_of_topic(_Topic(values), acks, nodes)) for topic, values in topics.items()
-    ]
-    local = [_local_sync(topic, _Topic(values)) for topic, values in topics.items()]
-    caveats = [
-        (topic, caveat)
-        for topic, values in topics.items()
-        for caveat in _caveats_of_topic(_Topic(values), acks, brokers)
-    ]
+    product = product_in(settings)
+    replication, local = [], []
+    caveats: list[tuple[str, str]] = []
+    for topic, values in topics.items():
+        reported = _Topic(values)
+        if product and (promise := product.promise_for(values, acks)):
+            by_documentation = _halves_promised(topic, reported, product, promise, acks)
+            replication.append(by_documentation[0])
+            local.append(by_documentation[1])
+            continue
+        replication.append(HalfOfLevel(topic, *_replication_of_topic(reported, acks, nodes)))
+        local.append(_local_sync(topic, reported))
+        caveats += [(topic, caveat) for caveat in _caveats_of_topic(reported, acks, brokers)]
     return find_level(choice, replication, local, caveats=grouped_clauses(caveats))
 
 
@@ -128,19 +108,25 @@ class _Topic:
         fewest, largest = whole_number(least), whole_number(most or least)
         return None if fewest is None or largest is None else (fewest, largest)
 
-    def otherwise(self) -> str:
-        """Why Kafka's own settings don't decide here; "" if they do."""
-        for name, why in _OTHERWISE.items():
-            value = self.values.get(name, "")
-            if value and not (name == "diskless.enable" and value == "false"):
-                return f"{name}={value}: {why}"
-        return ""
+
+def _halves_promised(
+    topic: str, reported: _Topic, product: Product, promise: DocumentedPromise, acks: str
+) -> tuple[HalfOfLevel, HalfOfLevel]:
+    """What both halves are by a product's documentation: replication, then the local disk."""
+    several = None if reported.copies is None else reported.copies[0] > 1
+    replicated = {"majority": several, "none": False, "unknown": None}[promise.replication]
+    synced = {"synced": True, "memory": False, "unknown": None}[promise.disk]
+    facts = [f"acks={acks}"] if promise.acks else []
+    facts += [f"{name}={value}" for name, value in promise.settings.items()]
+    if promise.replication == "majority":
+        facts.append(f"{COPIES}={reported.values.get(COPIES) or 'not reported'}")
+    settings = f" ({', '.join(facts)})" if facts else ""
+    reason = f"by the documentation of {product.title} {promise.why}{settings}"
+    return HalfOfLevel(topic, replicated, reason), HalfOfLevel(topic, synced, reason)
 
 
 def _local_sync(topic: str, reported: _Topic) -> HalfOfLevel:
     """Whether a topic is fsynced before the acknowledgement."""
-    if other := reported.otherwise():
-        return HalfOfLevel(topic, None, other)
     value, number = reported.values.get("flush.messages", ""), reported.number("flush.messages")
     if number is None:
         return HalfOfLevel(topic, None, f"flush.messages is {f'{value!r}' if value else 'not reported'}")
@@ -154,8 +140,6 @@ def _local_sync(topic: str, reported: _Topic) -> HalfOfLevel:
 
 def _replication_of_topic(reported: _Topic, acks: str, nodes: int) -> tuple[bool | None, str]:
     """Whether an acknowledgement waits for a majority of a topic's copies, and the settings that say so."""
-    if other := reported.otherwise():
-        return None, other
     if nodes < REPLICAS_FOR_MAJORITY:
         return False, "one node: there is no second copy"
     in_sync, copies = reported.number(MIN_IN_SYNC), reported.copies
@@ -173,8 +157,6 @@ def _replication_of_topic(reported: _Topic, acks: str, nodes: int) -> tuple[bool
 
 def _caveats_of_topic(reported: _Topic, acks: str, brokers: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """What must be read with the level of a topic."""
-    if reported.otherwise():
-        return
     copies, in_sync = reported.copies, reported.number(MIN_IN_SYNC)
     if reported.values.get(UNCLEAN) == "true" and (copies is None or copies[1] > 1):
         yield (

@@ -116,7 +116,6 @@ def attach(request: AttachRequest) -> AttachedCluster:
     urls = split_addresses(request.choice.addresses, BOOKIES)
     return AttachedCluster(
         connection=connection_settings(request.choice, RULES, request.secrets),
-        topic_settings={},
         nodes_in=_count_bookies,
         decides=lambda setting: setting.scope.startswith(("bookie", "broker", "cluster", "topic ")),
         read_more=partial(_read_bookies, urls),

@@ -60,7 +60,7 @@ def attach(request: AttachRequest) -> AttachedCluster:
     connection = connection_settings(request.choice, RULES, request.secrets)
     connection["queueType"] = form_of(request.level).queue_type
     nodes_in = partial(number_of, scope="cluster", name="nodes")
-    return AttachedCluster(connection=connection, topic_settings={}, nodes_in=nodes_in, decides=_is_deciding_setting)
+    return AttachedCluster(connection=connection, nodes_in=nodes_in, decides=_is_deciding_setting)
 
 
 def _is_deciding_setting(setting: Setting) -> bool:

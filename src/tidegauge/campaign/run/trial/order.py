@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tidegauge.fairness import Case
 from tidegauge.model.sending import bodies_needed
 from tidegauge.model.trial import LoadSpec, ReadSpec, TrialSpec
-from tidegauge.systems.api import Deployment, System
-from tidegauge.systems.attached import AttachedCluster
+from tidegauge.systems.api import Deployment, System, TopicTerms
 from tidegauge.worker.api import LoadOrder
 
 OWN_LAG_TOLERANCE_MS = 1.0
-CLUSTERS_DEFAULT = 0
-"""Copies of a topic that are left to the cluster."""
 
 
 def load_order(
@@ -25,15 +23,15 @@ def load_order(
     topic_names: Sequence[str],
     directory: Path,
     *,
-    topic_settings: Mapping[str, str] | None = None,
+    terms: TopicTerms | None = None,
 ) -> LoadOrder:
     """The order of a trial that is stored in `directory`, whose path makes its messages unlike any other trial's.
 
-    `topic_settings`: those of the campaign, which win.
+    `terms`: how its topics are made; None = as the level asks for on servers of our own.
     """
     load = spec if isinstance(spec, LoadSpec) else None
-    # What a cluster of others needs its topics to say, since its servers were not configured for the level.
-    beside = deployment.topic_settings if isinstance(deployment, AttachedCluster) else {}
+    if terms is None:
+        terms = system.topic_terms(Case("", spec.nodes, spec.choice, spec.workload, copies=spec.copies))
     payload = spec.workload.payload
     bodies = payload.pool_bodies or bodies_needed(payload, spec.sending)
     return LoadOrder(
@@ -41,8 +39,8 @@ def load_order(
         driver=system.driver,
         system=system.name,
         topic_names=tuple(topic_names),
-        replication_factor=spec.copies or (CLUSTERS_DEFAULT if spec.choice.is_open else min(3, spec.nodes)),
-        topic_settings={**system.topic_settings(spec.choice), **beside, **(topic_settings or {})},
+        replication_factor=terms.copies,
+        topic_settings=terms.settings,
         acks=system.client_acks(spec.choice, spec.nodes),
         workload=replace(spec.workload, payload=replace(payload, pool_bodies=bodies)),
         msgs_per_s=load.msgs_per_s or 0.0 if load else spec.most_msgs_per_s,

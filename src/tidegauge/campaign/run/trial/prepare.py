@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tidegauge.attestation.record import earlier_cuts, settings_digest
 from tidegauge.campaign.plan.contenders import case_of
 from tidegauge.campaign.plan.fairness import contender_of_trial, facts_of_surroundings
-from tidegauge.campaign.run.running_trial import TOPIC_REFUSED_HINT, BeganWith, RunningTrial, await_complete
+from tidegauge.campaign.run.running_trial import (
+    TOPIC_REFUSED_HINT,
+    BeganWith,
+    RunningTrial,
+    await_complete,
+    read_again,
+)
 from tidegauge.campaign.run.trial.order import load_order
-from tidegauge.campaign.run.witnessing import checked_level
+from tidegauge.campaign.run.witnessing import LevelMismatchError, checked_level
 from tidegauge.errors import RunFailedError
 from tidegauge.fairness import sending_of
-from tidegauge.model.events import Observer, PhaseProgress
+from tidegauge.model.events import Note, Observer, PhaseProgress
 from tidegauge.model.level import LevelFinding
+from tidegauge.model.server import Setting
 from tidegauge.model.trial import Spec
+from tidegauge.systems.api import TopicTerms
 from tidegauge.worker.api import LoadOrder
 
 _TELLING_S = 2.0
@@ -51,17 +59,11 @@ def prepare_load(trial: RunningTrial[Spec]) -> tuple[RunningTrial[Spec], LoadOrd
     """Make topics and clients, then read settings and level back. Raises `StartFailedError`, `LevelMismatchError`."""
     spec, system, worker = trial.spec, trial.subject.system, trial.worker
     topics = spec.workload.existing_topics or trial.topics.names(spec.workload.topics)
-    topic_settings = trial.subject.choice.topic
-    order = load_order(spec, system, trial.deployment, topics, trial.store.directory, topic_settings=topic_settings)
+    cluster = read_again(trial, ()) if spec.attached else None
+    wanted = system.topic_terms(case_of(spec, trial.subject.choice, system), cluster)
     if spec.workload.existing_topics:
-        trial.topics.keep(order.trial_number, *topics)
-    try:
-        client_settings = worker.prepare(order, TrialProgress(trial.resources.observer, spec.trial_id).report)
-    except RunFailedError as error:
-        trial.check()  # A server that has ended is the cause, and says more than the client that could not reach it.
-        if error.topic_refused and spec.attached:
-            error.hint = TOPIC_REFUSED_HINT
-        raise
+        wanted = replace(wanted, settings={}, left_out={}, why=())
+    order, terms, client_settings = _make_topics_and_clients(trial, topics, wanted)
     server_settings = await_complete(trial, topics)
     attachment = trial.subject.attachment
     if attachment is not None:
@@ -70,7 +72,7 @@ def prepare_load(trial: RunningTrial[Spec]) -> tuple[RunningTrial[Spec], LoadOrd
     trial.store.write_settings(server_settings, client_settings, trial.deployment.jvm_flags, worker.facts)
     # Clients too: a producer that was told to wait for no acknowledgement has no level, whatever the servers do.
     settings = [*server_settings, *client_settings]
-    level = checked_level(trial, settings)
+    level = _check_level(trial, settings, terms)
     if trial.fairness is not None:
         subject, host = trial.subject, trial.resources.host
         around = facts_of_surroundings(
@@ -90,3 +92,52 @@ def prepare_load(trial: RunningTrial[Spec]) -> tuple[RunningTrial[Spec], LoadOrd
         return trial, order, level
     attestations = trial.resources.attestations_of(spec.system, spec.choice, settings_digest(server_settings))
     return trial, order, replace(level, attested=earlier_cuts(attestations))
+
+
+def _make_topics_and_clients(
+    trial: RunningTrial[Spec], topics: Sequence[str], terms: TopicTerms
+) -> tuple[LoadOrder, TopicTerms, list[Setting]]:
+    """Make topics and clients; of settings that a cluster of others refuses topics get none that may be left out.
+
+    Returns the order, the terms on which topics were made, and what clients report. Raises `RunFailedError`.
+    """
+    spec, worker = trial.spec, trial.worker
+    while True:
+        order = load_order(spec, trial.subject.system, trial.deployment, topics, trial.store.directory, terms=terms)
+        if spec.workload.existing_topics:
+            trial.topics.keep(order.trial_number, *topics)
+        try:
+            report = TrialProgress(trial.resources.observer, spec.trial_id).report
+            client_settings = worker.prepare(order, report)
+        except RunFailedError as error:
+            # A server that has ended is the cause, and says more than the client that could not reach it.
+            trial.check()
+            if not (error.topic_refused and spec.attached):
+                raise
+            fewer = terms.without_refused(error.message)
+            if fewer is None:
+                error.hint = TOPIC_REFUSED_HINT
+                raise
+            terms = fewer
+            continue
+        for why in terms.why:
+            trial.resources.observer(Note(f"{spec.system}: {why}."))
+        return order, terms, client_settings
+
+
+def _check_level(trial: RunningTrial, settings: list[Setting], terms: TopicTerms) -> LevelFinding:
+    """The level in force. Raises `LevelMismatchError`, and `RunFailedError` where a limit is too low for the load.
+
+    Both say what could not be set on topics.
+    """
+    left_out = "".join(f" {why[0].upper()}{why[1:]}." for why in terms.why)
+    if missed := terms.limits_missed(settings):
+        raise RunFailedError(
+            f"{trial.spec.system}: {missed}.{left_out}",
+            "Make messages or batches smaller, or name topics that exist with 'existing-topics'.",
+        )
+    try:
+        return checked_level(trial, settings)
+    except LevelMismatchError as error:
+        error.message += left_out
+        raise

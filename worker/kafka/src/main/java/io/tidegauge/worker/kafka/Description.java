@@ -2,6 +2,7 @@ package io.tidegauge.worker.kafka;
 
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.api.RefusedException;
 import io.tidegauge.worker.drivers.FoundSettings;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -98,14 +99,18 @@ final class Description {
     for (ConfigResource resource : wanted) {
       boolean broker = resource.type() == ConfigResource.Type.BROKER;
       String scope = (broker ? "broker " : "topic ") + resource.name();
-      found.readOrMarkUnknown(
-          scope,
-          "configuration",
-          "the configuration of "
-              + scope
-              + " (DESCRIBE_CONFIGS on "
-              + (broker ? "the cluster)" : "the topic)"),
-          () -> readConfig(scope, answers.get(resource)));
+      String what = "the configuration of " + scope;
+      String right = " (DESCRIBE_CONFIGS on " + (broker ? "the cluster)" : "the topic)");
+      try {
+        found.readOrMarkUnknown(
+            scope, "configuration", what + right, () -> readConfig(scope, answers.get(resource)));
+      } catch (RefusedException e) {
+        // Not every product that speaks the protocol tells clients its configuration.
+        if (!(Failures.root(e.getCause()) instanceof UnsupportedVersionException)) {
+          throw e;
+        }
+        found.add(scope, "configuration", "unknown: the cluster tells no client " + what);
+      }
     }
   }
 

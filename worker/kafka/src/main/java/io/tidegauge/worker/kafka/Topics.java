@@ -25,7 +25,6 @@ import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
-import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
 /** Creates and deletes topics. */
@@ -37,12 +36,6 @@ final class Topics {
   private static final int PARTITIONS_PER_REQUEST = 1_000;
 
   private static final long POLL_INTERVAL_MS = 20;
-
-  /**
-   * The broker's default limit for a batch, 1,048,588 bytes, has no room for a message of 1 MiB
-   * with its header. A limit far above every batch changes nothing else.
-   */
-  private static final String MESSAGE_BYTES_MAX = Integer.toString(16 << 20);
 
   /** What a broker answers that does not know of a topic, or not yet. */
   private static final Class<UnknownTopicOrPartitionException> UNKNOWN =
@@ -110,18 +103,12 @@ final class Topics {
       return new NewTopic(spec.name(), Optional.of(first), Optional.empty())
           .configs(spec.settings());
     }
-    Map<String, String> settings = new HashMap<>(spec.settings());
-    settings.putIfAbsent(TopicConfig.MAX_MESSAGE_BYTES_CONFIG, MESSAGE_BYTES_MAX);
     int copies = spec.replicationFactor();
-    if (copies == 1) {
-      // Older brokers (2.8.2) refuse each message where their default asks for more copies.
-      settings.putIfAbsent(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, "1");
-    }
     return spread
         .filter(layout -> layout.canHold(copies))
         .map(layout -> new NewTopic(spec.name(), layout.place(first, copies)))
         .orElseGet(() -> new NewTopic(spec.name(), first, (short) copies))
-        .configs(settings);
+        .configs(spec.settings());
   }
 
   private void createInOneRequest(List<NewTopic> topics) throws DriverException {
