@@ -227,6 +227,7 @@ LEVELS: dict[str, Scene] = {
     "bookie stopped": complete(copies.changed(copies.GOOD, "bookie 3", "state.running", "false")),
     # RabbitMQ
     "quorum queue": on_rabbitmq(queues.settings()),
+    "delivery limit": on_rabbitmq(queues.settings(queue_arguments="x-delivery-limit=5, x-queue-type=quorum")),
     "quorum queue of three": on_rabbitmq(queues.settings(queue_members="3"), 1),
     "stream": on_rabbitmq(queues.settings(queue_type="stream"), 4, "stream"),
     "stream for a classic queue": on_rabbitmq(queues.settings(queue_type="stream"), 4, "classic"),
@@ -476,6 +477,9 @@ CLAIMS = [
     # systems/rabbitmq/level.py
     *claims_of("no queue read", "no such queue", "no settings of any queue were read back"),
     *claims_of("no such queue", "quorum queue", "{}: there is no such queue"),
+    *claims_of(
+        "delivery limit", "quorum queue", "a message that consumers give back more often is dropped or dead-lettered"
+    ),
     *claims_of("quorum queue", "stream", "queue.type=quorum, so its Raft log is fsynced before a message is confirmed"),
     *claims_of("stream", "quorum queue", "queue.type=stream, which confirms without fsync"),
     *claims_of("other type", "type unreported", "queue.type={}, of which nothing is known"),

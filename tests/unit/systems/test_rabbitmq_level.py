@@ -220,3 +220,20 @@ def test_the_weakest_queue_decides_wherever_it_stands(weak_first: bool) -> None:
     found = derive_level([*weak, *strong] if weak_first else [*strong, *weak], LevelChoice(1, "quorum"), 3)
     assert found.level == 4
     assert any("topic u" in problem for problem in found.problems)
+
+
+@pytest.mark.parametrize(
+    ("facts", "limit"),
+    [
+        ({}, ""),
+        ({"queue_arguments": "x-delivery-limit=5, x-queue-type=quorum"}, "5"),
+        # The lower one is in force.
+        ({"queue_arguments": "x-delivery-limit=50", "queue_policy.definition": "delivery-limit=7, max-length=9"}, "7"),
+        ({"queue_policy.definition": "delivery-limit=-1"}, ""),
+        ({"queue_type": "stream", "queue_arguments": "x-delivery-limit=5"}, ""),
+    ],
+)
+def test_a_limit_of_redeliveries_is_said_with_the_level(facts: dict[str, str], limit: str) -> None:
+    finding = derive_level(settings(queue_members="5", **facts), LevelChoice(1), 5)
+    begin = f"topic t: delivery-limit={limit}: a message that consumers give back more often is dropped"
+    assert [words.startswith(begin) for words in finding.caveats] == ([True] if limit else [])

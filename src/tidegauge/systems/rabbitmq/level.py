@@ -15,7 +15,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegauge.distribution.coordinates import version_numbers
-from tidegauge.durability import NODES_FOR_REPLICATION, HalfOfLevel, find_level, is_majority, no_level
+from tidegauge.durability import (
+    NODES_FOR_REPLICATION,
+    HalfOfLevel,
+    find_level,
+    grouped_clauses,
+    is_majority,
+    no_level,
+)
 from tidegauge.errors import did_you_mean
 from tidegauge.fairness import Case
 from tidegauge.model.level import ANY_LEVEL, LevelChoice, LevelFinding
@@ -32,6 +39,11 @@ CLASSIC_SYNCED_UNTIL = (3, 12)
 STORAGE_VERSIONS_SINCE = (3, 10)
 """Before, classic queues had one storage only, which is now called version 1."""
 MIRRORS_UNTIL = (3, 13)
+_LIMITED = (
+    "a message that consumers give back more often is dropped or dead-lettered, although it was confirmed; "
+    "since 4.0 quorum queues have a limit of 20 where nobody sets one"
+)
+"""Source: release notes of RabbitMQ 4.0."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +186,10 @@ def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -
         if (kind := queue.get("queue.type")) and kind != queue_type
     ]
     form_problem = f"queue.type={queue_type} was asked for, but {'; '.join(other)}" if other else ""
-    finding = find_level(choice, replication, local, form_problem=form_problem)
+    caveats = grouped_clauses(
+        (queue.where, f"delivery-limit={limit}: {_LIMITED}") for queue in queues if (limit := _delivery_limit(queue))
+    )
+    finding = find_level(choice, replication, local, caveats=caveats, form_problem=form_problem)
     return replace(finding, problems=(*finding.problems, *_state_problems(settings, queues)))
 
 
@@ -222,6 +237,13 @@ def _classic_sync(queue: _Queue, version: str) -> tuple[bool | None, str]:
     if missing := [name for name, value in facts.items() if value in ("", "unknown")]:
         return None, f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not reported"
     return True, f"durable and persistent, which {version} fsyncs before it confirms"
+
+
+def _delivery_limit(queue: _Queue) -> str:
+    """The lower of the limits that arguments and policies set on redeliveries; "" where they set none."""
+    asked = f"{queue.get('queue.arguments')}, {queue.get('queue.policy.definition')}"
+    limits = re.findall(r"delivery-limit=(\d{1,18})\b", asked)
+    return min(limits, key=int, default="") if queue.get("queue.type") == "quorum" else ""
 
 
 def _storage_version(queue: _Queue) -> str:
