@@ -28,7 +28,7 @@ from tidegauge.config.source import (
     unknown_key_complaint,
     validate,
 )
-from tidegauge.errors import UserError
+from tidegauge.errors import UserError, did_you_mean
 from tidegauge.model.events import Note, left_out_note
 from tidegauge.systems.api import System
 from tidegauge.systems.attach import DEFAULT_LABEL as LABEL
