@@ -16,7 +16,7 @@ from typing import Any
 _COMPARED_CHARS_MAX = 200
 _SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor (CSI)
-    r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"  # titles, links, the clipboard (OSC and its like)
+    r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\)"  # titles, links, the clipboard (OSC and its like)
     r"|\x1b[ -/]*[0-~]?"
 )
 # Control characters, and those that reverse the direction of what follows.
@@ -129,12 +129,16 @@ _HALVES = re.compile(r"[\ud800-\udfff]")
 
 def printable(line: str) -> str:
     """A line without escape sequences and control characters, which can be encoded. Tabs become spaces. Pure."""
-    return _HALVES.sub("\ufffd", _CONTROLS.sub("", _SEQUENCES.sub("", line))).replace("\t", " ")
+    return printable_lines(_SEQUENCES.sub("", line).replace("\n", ""))
 
 
 def printable_lines(text: str) -> str:
-    """A text of several lines, each made `printable`. Pure."""
-    return "\n".join(map(printable, text.split("\n")))
+    """A text of several lines without control characters, which can be encoded. Tabs become spaces. Pure.
+
+    What else there is of escape sequences stays: what somebody's name begins must not hide what follows it.
+    """
+    lines = (_CONTROLS.sub("", line) for line in text.split("\n"))
+    return _HALVES.sub("\ufffd", "\n".join(lines)).replace("\t", " ")
 
 
 def printable_json(text: str) -> str:

@@ -234,3 +234,14 @@ def test_nothing_of_a_run_is_obeyed_by_a_terminal(runs: Path, capsys: pytest.Cap
         shown = capsys.readouterr().out
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown)
     assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set((runs / "m.md").read_text())
+
+
+@pytest.mark.parametrize("end", ["", "\x07", "\x1b\\"])
+def test_a_title_that_a_name_begins_hides_nothing_of_its_line(
+    runs: Path, capsys: pytest.CaptureFixture[str], end: str
+) -> None:
+    changed(runs / "bad/run.json", name="na\x1b]0;me", reason=f"why{end}")
+    assert run_command(["show", "bad", "--runs-dir", str(runs)]) == 0
+    shown = capsys.readouterr().out
+    assert "Run na]0;me, started" in shown
+    assert "why" in shown

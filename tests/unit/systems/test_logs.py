@@ -95,6 +95,9 @@ def test_escape_sequences_of_a_log_do_not_reach_the_terminal() -> None:
     assert cause is not None
     assert cause.line == "2026-11-21 ERROR the 2Jmoon is late"
     assert str(cause).isprintable()
+    begun = find_cause("2026-11-21 ERROR \x1b]0;the moon is late")
+    assert begun is not None
+    assert begun.line == "2026-11-21 ERROR 0;the moon is late"
 
 
 class Staged(Servers):
