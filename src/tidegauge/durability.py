@@ -41,9 +41,7 @@ class Level:
 
 
 LEVELS: tuple[Level, ...] = (
-    Level(
-        1, True, True, "replicated and on disk", "a majority (at least 2 of 3) has it, and each of those has fsynced it"
-    ),
+    Level(1, True, True, "replicated and on disk", "a majority has it, and each of those has fsynced it"),
     Level(2, True, False, "replicated, in memory", "a majority has it, perhaps only in memory"),
     Level(3, False, True, "one copy on disk", "at least one replica has fsynced it"),
     Level(4, False, False, "one copy in memory", "at least one replica has it, perhaps only in memory"),
@@ -378,19 +376,22 @@ def not_watched(reason: str) -> SyncFinding:
     return SyncFinding(Agreement.UNKNOWN, f"not watched: {reason}")
 
 
-def copies_needed(level: int, nodes: int) -> int:
-    """On how many nodes an acknowledged message must be durable at a level, were it one with local sync."""
-    return min(3, nodes) // 2 + 1 if level_named(level).replication_sync else 1
+def copies_needed(level: int, copies: int) -> int:
+    """How many of a message's real copies must be durable at a level, were it one with local sync."""
+    return copies // 2 + 1 if level_named(level).replication_sync else 1
 
 
-def judge_syncs(level: int, nodes: Sequence[str], messages: Sequence[AckedMessage], watch: WatchedSyncs) -> SyncFinding:
+def judge_syncs(
+    level: int, nodes: Sequence[str], copies: int, messages: Sequence[AckedMessage], watch: WatchedSyncs
+) -> SyncFinding:
     """Compare what was seen with what a level means.
 
     Args:
         level: the level that the settings in force give, 1 to 4.
         nodes: names of the storage processes, one for each node, whether they made a call or not.
+        copies: of each message, on as many of these nodes.
     """
-    needed = copies_needed(level, len(nodes))
+    needed = copies_needed(level, copies)
     covered = [nodes_synced_for(message, watch.calls) for message in messages]
     synced = _count_synced(messages, watch.calls, needed)
     calls = {node: dict(sorted(Counter(c.call for c in watch.calls if c.node == node).items())) for node in nodes}

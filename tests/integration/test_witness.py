@@ -61,7 +61,15 @@ class Watched:
         order = order_on(here.deployment, here.system, here.choice, **own)
         self.kept = Kept()
         resources = SimpleNamespace(host=here.host)
-        trial = SimpleNamespace(resources=resources, deployment=here.deployment, worker=here.worker, store=self.kept)
+        subject = SimpleNamespace(system=here.system)
+        trial = SimpleNamespace(
+            resources=resources,
+            deployment=here.deployment,
+            worker=here.worker,
+            store=self.kept,
+            subject=subject,
+            began_with=None,
+        )
         return with_witness(cast(RunningTrial, trial), order, LevelFinding(claimed, ("claimed by the test",)))
 
 

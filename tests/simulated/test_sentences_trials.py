@@ -340,6 +340,16 @@ def watching(error: Exception, by: str) -> Scene:
     return scene
 
 
+def unwatched(attached: bool) -> Scene:
+    """Servers that are not here to be watched."""
+
+    def scene(stage: Stage) -> Any:
+        quick(stage)
+        return Watching(stage.path).without_servers().run(spec=replace(SPEC, attached=attached)).level.syncs
+
+    return scene
+
+
 def unread_cache(spec: LoadSpec, running: LoadSpec | None = None) -> Scene:
     """Why the page cache is not dropped before a trial."""
     before: Any = running and SimpleNamespace(spec=running)
@@ -356,6 +366,8 @@ PARTS: dict[str, Scene] = {
     "a warm-up with a cold generator": doubt("", "its JIT compiler took 0.3 of a CPU"),
     "nodes that take part again": recovering(True),
     "nodes that stay away": recovering(False),
+    "no servers to watch": unwatched(attached=False),
+    "servers of others, to watch": unwatched(attached=True),
     "no leader": injecting(Recorder(), leaders=dict),
     "servers that can't be asked who leads": injecting(Recorder(), leaders=unreachable),
     "a fault that nobody expected": injecting(Recorder({"pause": KeyError("a-2")})),
@@ -531,6 +543,7 @@ CLAIMS = [
     Claim("at {} msg/s, where the schedule", "a schedule", "a rate"),
     Claim("as fast as it goes", "a trial as fast as it goes", "a trial"),
     # witnessing.py
+    Claim("there are no servers", "no servers to watch", "servers of others, to watch"),
     Claim("not all messages to watch", "messages that do not go through", "nobody who may look"),
     Claim("no level that is known", "a level that nobody knows", "another level"),
     Claim("the settings in force give {}", "another level", "a level with a problem"),

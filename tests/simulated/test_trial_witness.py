@@ -15,6 +15,7 @@ from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.errors import RunFailedError
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.level import Agreement, LevelChoice, LevelFinding
+from tidegauge.model.server import Setting
 
 
 @pytest.fixture
@@ -69,3 +70,22 @@ def test_messages_that_are_not_acknowledged_are_reported(stage: Stage, monkeypat
     result = stage.run()
     assert result.level.syncs is not None
     assert result.level.syncs.words.endswith("message 3 was not acknowledged within 10000 ms")
+
+
+@pytest.mark.parametrize(("copies", "needed"), [("5", 3), ("3-4", 3), ("3", 2), ("", 1)])
+def test_a_majority_is_that_of_the_copies_that_servers_report(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, copies: str, needed: int
+) -> None:
+    settings = [Setting("topic tidegauge-0", "replication.factor", copies)]
+    monkeypatch.setattr(stage.worker, "describe", lambda *_: settings)
+    stage.system.finding = LevelFinding(2, ("acks=all",))
+    result = stage.run(spec=replace(SPEC, choice=LevelChoice(2)))
+    assert result.level.syncs is not None
+    assert result.level.syncs.nodes_needed == needed
+
+
+@pytest.mark.parametrize(("attached", "why"), [(True, "others run the servers"), (False, "there are no servers")])
+def test_nobody_runs_the_servers_of_a_system_that_has_none(stage: Stage, attached: bool, why: str) -> None:
+    result = stage.without_servers().run(spec=replace(SPEC, attached=attached))
+    assert result.level.syncs is not None
+    assert result.level.syncs.words == f"not watched: {why}"

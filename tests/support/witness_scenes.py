@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,12 @@ class Stage:
         seen = WatchedSyncs(tuple(calls))
         yield lambda: seen
         self.journal.note("watched")
+
+    def without_servers(self) -> Stage:
+        """The same trial with none that could be watched."""
+        deploy = self.system.deploy
+        self.system.deploy = lambda *given: replace(deploy(*given), storage_processes=())  # type: ignore[method-assign]
+        return self
 
     def run(self, watch: Any = None, spec: LoadSpec = SPEC) -> LoadResult:
         resources = FakeResources(

@@ -20,7 +20,7 @@ from tidegauge.model.level import Agreement, LevelFinding
 
 
 def test_one_call_for_each_message_agrees_with_local_sync() -> None:
-    found = judge_syncs(3, ONE, MESSAGES, WatchedSyncs(for_each("kafka-1")))
+    found = judge_syncs(3, ONE, 1, MESSAGES, WatchedSyncs(for_each("kafka-1")))
     assert found.agreement is Agreement.AGREES
     assert (found.synced, found.messages, found.synced_by_node) == (4, 4, {"kafka-1": 4})
     assert found.calls_by_node == {"kafka-1": {"fsync": 4}}
@@ -28,7 +28,7 @@ def test_one_call_for_each_message_agrees_with_local_sync() -> None:
 
 
 def test_a_single_message_acknowledged_from_memory_contradicts_local_sync() -> None:
-    found = judge_syncs(3, ONE, MESSAGES, WatchedSyncs(for_each("kafka-1")[:-1]))
+    found = judge_syncs(3, ONE, 1, MESSAGES, WatchedSyncs(for_each("kafka-1")[:-1]))
     assert found.agreement is Agreement.CONTRADICTS
     problem = disagreement(LevelFinding(3, (), (), found))
     assert problem.startswith(
@@ -39,11 +39,11 @@ def test_a_single_message_acknowledged_from_memory_contradicts_local_sync() -> N
 
 def test_no_call_at_all_contradicts_local_sync_and_is_as_expected_without() -> None:
     nothing = WatchedSyncs(())
-    assert judge_syncs(3, ONE, MESSAGES, nothing).agreement is Agreement.CONTRADICTS
+    assert judge_syncs(3, ONE, 1, MESSAGES, nothing).agreement is Agreement.CONTRADICTS
     assert "but none of 4 acknowledgements" in disagreement(
-        LevelFinding(3, (), (), judge_syncs(3, ONE, MESSAGES, nothing))
+        LevelFinding(3, (), (), judge_syncs(3, ONE, 1, MESSAGES, nothing))
     )
-    found = judge_syncs(4, ONE, MESSAGES, nothing)
+    found = judge_syncs(4, ONE, 1, MESSAGES, nothing)
     assert found.agreement is Agreement.AGREES
     assert found.words == "none of 4 acknowledgements came after an fsync"
     assert found.calls_by_node == {"kafka-1": {}}
@@ -69,19 +69,19 @@ def test_a_call_that_failed_and_one_that_promises_nothing_do_not_count() -> None
 
 def test_a_group_commit_can_not_serve_two_messages_sent_one_after_the_other() -> None:
     late = call("kafka-1", 1100, 2200)
-    assert judge_syncs(3, ONE, MESSAGES[:2], WatchedSyncs((late,))).synced == 0
+    assert judge_syncs(3, ONE, 1, MESSAGES[:2], WatchedSyncs((late,))).synced == 0
 
 
 def test_level_1_needs_a_majority_for_each_message() -> None:
     two = WatchedSyncs(
         (*for_each("a-1", messages=MESSAGES[:2]), *for_each("a-3"), *for_each("a-2", messages=MESSAGES[2:]))
     )
-    found = judge_syncs(1, THREE, MESSAGES, two)
+    found = judge_syncs(1, THREE, 3, MESSAGES, two)
     assert found.agreement is Agreement.AGREES, "which two differs from message to message"
     assert found.synced_by_node == {"a-1": 2, "a-2": 2, "a-3": 4}
     assert found.words == "each of 4 acknowledgements came after an fsync on at least 2 of 3 nodes"
 
-    found = judge_syncs(1, THREE, MESSAGES, WatchedSyncs(for_each("a-2")))
+    found = judge_syncs(1, THREE, 3, MESSAGES, WatchedSyncs(for_each("a-2")))
     assert found.agreement is Agreement.CONTRADICTS
     problem = disagreement(LevelFinding(1, (), (), found))
     assert "none of 4 acknowledgements came after an fsync on at least 2 of 3 nodes" in problem
@@ -89,39 +89,51 @@ def test_level_1_needs_a_majority_for_each_message() -> None:
 
 
 def test_level_3_on_three_nodes_needs_any_one() -> None:
-    found = judge_syncs(3, THREE, MESSAGES, WatchedSyncs((*for_each("a-1", messages=MESSAGES[:2]), *for_each("a-2"))))
+    found = judge_syncs(
+        3, THREE, 3, MESSAGES, WatchedSyncs((*for_each("a-1", messages=MESSAGES[:2]), *for_each("a-2")))
+    )
     assert found.agreement is Agreement.AGREES
     assert found.words.endswith("on one of 3 nodes or more")
 
 
 def test_two_calls_on_one_node_are_one_copy() -> None:
     calls = (*for_each("a-1"), *for_each("a-1"))
-    assert judge_syncs(1, THREE, MESSAGES, WatchedSyncs(calls)).agreement is Agreement.CONTRADICTS
+    assert judge_syncs(1, THREE, 3, MESSAGES, WatchedSyncs(calls)).agreement is Agreement.CONTRADICTS
 
 
 def test_servers_that_sync_though_nobody_asks_are_reported_but_not_accused() -> None:
-    found = judge_syncs(4, ONE, MESSAGES, WatchedSyncs(for_each("kafka-1")))
+    found = judge_syncs(4, ONE, 1, MESSAGES, WatchedSyncs(for_each("kafka-1")))
     assert found.agreement is Agreement.MORE
     assert found.words.endswith("more than level 4 asks for")
     assert disagreement(LevelFinding(4, (), (), found)) == ""
-    some = judge_syncs(4, ONE, MESSAGES, WatchedSyncs(for_each("kafka-1")[:1]))
+    some = judge_syncs(4, ONE, 1, MESSAGES, WatchedSyncs(for_each("kafka-1")[:1]))
     assert some.agreement is Agreement.AGREES, "servers sync metadata now and then"
     assert some.words == "1 of 4 acknowledgements came after an fsync"
 
 
 def test_nothing_is_concluded_from_a_recording_with_gaps_or_from_none() -> None:
-    lossy = judge_syncs(3, ONE, MESSAGES, WatchedSyncs((), lost=5))
+    lossy = judge_syncs(3, ONE, 1, MESSAGES, WatchedSyncs((), lost=5))
     assert (lossy.agreement, lossy.words) == (Agreement.UNKNOWN, "inconclusive: the kernel lost 5 records")
-    assert judge_syncs(3, ONE, (), WatchedSyncs(())).agreement is Agreement.UNKNOWN
+    assert judge_syncs(3, ONE, 1, (), WatchedSyncs(())).agreement is Agreement.UNKNOWN
     blind = not_watched("needs root")
     assert (blind.agreement, blind.words) == (Agreement.UNKNOWN, "not watched: needs root")
     for finding in (lossy, blind, None):
         assert disagreement(LevelFinding(3, (), (), finding)) == ""
 
 
-@pytest.mark.parametrize(("level", "nodes", "needed"), [(1, 3, 2), (2, 3, 2), (1, 5, 2), (3, 3, 1), (4, 1, 1)])
-def test_copies_needed(level: int, nodes: int, needed: int) -> None:
-    assert copies_needed(level, nodes) == needed
+@pytest.mark.parametrize(
+    ("level", "copies", "needed"), [(1, 2, 2), (1, 3, 2), (2, 3, 2), (1, 4, 3), (1, 5, 3), (3, 3, 1), (4, 1, 1)]
+)
+def test_copies_needed(level: int, copies: int, needed: int) -> None:
+    assert copies_needed(level, copies) == needed
+
+
+def test_two_of_five_copies_are_no_majority_that_has_synced() -> None:
+    nodes = tuple(f"a-{number}" for number in range(1, 6))
+    two, three = WatchedSyncs(for_each(*nodes[:2])), WatchedSyncs(for_each(*nodes[:3]))
+    assert judge_syncs(1, nodes, 5, MESSAGES, two).agreement is Agreement.CONTRADICTS
+    assert judge_syncs(1, nodes, 5, MESSAGES, three).agreement is Agreement.AGREES
+    assert judge_syncs(1, nodes, 3, MESSAGES, two).agreement is Agreement.AGREES, "of three copies on five nodes"
 
 
 def test_the_evidence_shows_each_message_and_each_call_in_order() -> None:
@@ -137,13 +149,13 @@ def test_the_evidence_shows_each_message_and_each_call_in_order() -> None:
 def test_settings_that_claim_level_3_for_what_level_4_does_are_a_named_mismatch() -> None:
     """What was recorded of a Kafka at level 4: metadata is synced now and then, messages never."""
     background = WatchedSyncs((call("kafka-1", 1100, 1300), call("kafka-1", 1600, 1700, "msync")))
-    finding = replace(LevelFinding(3, ("flush.messages=1",)), syncs=judge_syncs(3, ONE, MESSAGES, background))
+    finding = replace(LevelFinding(3, ("flush.messages=1",)), syncs=judge_syncs(3, ONE, 1, MESSAGES, background))
     assert "level 3, but only 1 of 4 acknowledgements came after an fsync; 2 such calls" in disagreement(finding)
 
 
 def test_what_clocks_of_hosts_leave_open_speaks_against_nobody_and_is_said() -> None:
     shortest, longest = for_each("kafka-1"), for_each("kafka-1")[:-1]
-    found = judge_syncs(3, ("kafka-1",), MESSAGES, WatchedSyncs(shortest, 0, longest))
+    found = judge_syncs(3, ONE, 1, MESSAGES, WatchedSyncs(shortest, 0, longest))
     assert found.agreement is Agreement.AGREES
     assert found.words.endswith("came after an fsync; of 1 the hosts' clocks leave it open")
-    assert "open" not in judge_syncs(3, ("kafka-1",), MESSAGES, WatchedSyncs(shortest, 0, shortest)).words
+    assert "open" not in judge_syncs(3, ONE, 1, MESSAGES, WatchedSyncs(shortest, 0, shortest)).words

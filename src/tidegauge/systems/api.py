@@ -334,6 +334,8 @@ class GivesLevels(Protocol):
 
     found_forms: tuple[str, ...] = ()
     """The ways to make topics on a cluster whose level is taken as it is found, the usual one first; () = only one."""
+    copies_setting: str = ""
+    """Which setting that is read back is the number of copies of a message; "" = none."""
 
     @abstractmethod
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:

@@ -11,12 +11,14 @@ from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import TrialSpec
+from tidegauge.numbers import whole_number
 from tidegauge.systems.attached import AttachedCluster, with_rights_given
 from tidegauge.worker.api import LoadOrder
 
 MESSAGES = 20
 PAUSE_S = 0.02
 ACK_S_MAX = 10.0
+COPIES_USUAL = 3
 
 
 def with_witness(trial: RunningTrial, order: LoadOrder, level: LevelFinding) -> LevelFinding:
@@ -28,7 +30,9 @@ def with_witness(trial: RunningTrial, order: LoadOrder, level: LevelFinding) -> 
         return level
     nodes = trial.deployment.storage_processes
     if not nodes:
-        return replace(level, syncs=not_watched("others run the servers"))
+        return replace(
+            level, syncs=not_watched("others run the servers" if trial.spec.attached else "there are no servers")
+        )
     try:
         with trial.resources.host.watch_syncs(nodes) as finish:
             # The trial's order for one topic of its own, on which every node can have its turn.
@@ -39,7 +43,8 @@ def with_witness(trial: RunningTrial, order: LoadOrder, level: LevelFinding) -> 
             witness_order = replace(order, topic_names=(f"{order.topic_names[0]}-witness",), workload=workload)
             messages = trial.worker.witness(witness_order, MESSAGES, PAUSE_S, ACK_S_MAX)
             seen = finish()
-        finding, evidence = judge_syncs(level.level, nodes, messages, seen), evidence_of(seen, messages)
+        copies = _copies_reported(trial) or min(COPIES_USUAL, len(nodes))
+        finding, evidence = judge_syncs(level.level, nodes, copies, messages, seen), evidence_of(seen, messages)
     except NoTraceError as error:
         finding, evidence = not_watched(str(error)), {}
     except RunFailedError as error:
@@ -47,6 +52,13 @@ def with_witness(trial: RunningTrial, order: LoadOrder, level: LevelFinding) -> 
         finding, evidence = not_watched(f"not all messages to watch the servers by went through: {error.message}"), {}
     trial.store.write_witness(finding, evidence)
     return replace(level, syncs=finding)
+
+
+def _copies_reported(trial: RunningTrial) -> int:
+    """How many copies of a message the servers say that they keep; 0 where they don't."""
+    settings = trial.began_with.server_settings if trial.began_with else ()
+    name = trial.subject.system.copies_setting
+    return max((whole_number(s.value.rpartition("-")[2]) or 0 for s in settings if s.name == name), default=0)
 
 
 class LevelMismatchError(RunFailedError):

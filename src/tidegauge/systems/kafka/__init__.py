@@ -107,6 +107,7 @@ class KafkaSystem(System):
     metrics = METRICS
     spaces_in_paths = True
     reserved_settings = settings.RESERVED
+    copies_setting = level.COPIES
 
     # What the folder's other modules know, as `System` asks it.
     attach = staticmethod(attach)

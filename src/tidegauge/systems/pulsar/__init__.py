@@ -155,6 +155,7 @@ class PulsarSystem(System):
     attach_rules = RULES
     metrics = METRICS
     reserved_settings = settings.RESERVED
+    copies_setting = level.BROKER_QUORUMS[1]
     server_defaults = BROKER_DEFAULTS
 
     # What the folder's other modules know, as `System` asks it.

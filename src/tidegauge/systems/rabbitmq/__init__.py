@@ -84,6 +84,7 @@ class RabbitmqSystem(System):
     attach_rules = RULES
     metrics = METRICS
     reserved_settings = settings.RESERVED
+    copies_setting = level.MEMBERS
     host_needs = (DEBIAN_PACKAGES,)
     found_forms = level.FOUND_FORMS
 
