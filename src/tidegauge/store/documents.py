@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tidegauge.places import entries_of_directory
 from tidegauge.plain import typed_value
 from tidegauge.regular import read_regular
 
@@ -130,6 +131,14 @@ class Documents:
         sentence = f"{path.relative_to(self._run)} can't be read: {why}"
         if sentence not in self.damage:
             self.damage.append(sentence)
+
+    def entries_of(self, directory: Path, ending: str = "") -> list[Path]:
+        """What is in a directory of the run, as `entries_of_directory`; links are not followed, but remembered."""
+        entries = [] if directory.is_symlink() else entries_of_directory(directory, ending)
+        for path in (directory, *entries):
+            if path.is_symlink():
+                self.note_damage(path, "a link, which is not followed")
+        return [path for path in entries if not path.is_symlink()]
 
     def look_for_others(self, directory: Path, endings: tuple[str, ...]) -> None:
         """Remember what has the name of a file that is read, and is none: a FIFO, a link, a device."""

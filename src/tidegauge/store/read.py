@@ -29,7 +29,7 @@ from tidegauge.model.trial import (
 )
 from tidegauge.model.variant import SAME_WITHIN, SameWithin, Variant
 from tidegauge.numbers import join_first
-from tidegauge.places import entries_of_directory, is_directory
+from tidegauge.places import is_directory
 from tidegauge.plain import differing, flatten, typed_value
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.regular import read_regular
@@ -362,11 +362,15 @@ def load_run(path: Path) -> StoredRun:
         for session in head.all_sessions
     )
     environments = tuple(_read_environment(documents, path / environment_name(session.number)) for session in sessions)
-    trials = tuple(_read_trial(documents, directory, alive) for directory in _subdirectories(path / "trials"))
+    trials = tuple(
+        _read_trial(documents, directory, alive)
+        for directory in documents.entries_of(path / "trials")
+        if is_directory(directory)
+    )
     reason_trials = head.reason_trials
     if reason_trials is None:
         reason_trials = trials_of_old_reason(head.reason, {trial.trial_id: trial.reason for trial in trials})
-    findings = [documents.read(file, _FindingFile) for file in entries_of_directory(path / "findings", ".json")]
+    findings = [documents.read(file, _FindingFile) for file in documents.entries_of(path / "findings", ".json")]
     run = StoredRun(
         path=path,
         name=head.name or path.name,
@@ -455,10 +459,6 @@ def _campaign_text(documents: Documents, path: Path) -> str:
     except OSError as error:
         documents.note_damage(path, words_of(error))
         return ""
-
-
-def _subdirectories(directory: Path) -> list[Path]:
-    return [path for path in entries_of_directory(directory) if is_directory(path) and not path.is_symlink()]
 
 
 def newest_run_of(runs_directory: Path, campaign_text: bytes) -> StoredRun | None:

@@ -41,6 +41,11 @@ def replaced(path: Path, make: Callable[[Path], None]) -> None:
     make(path)
 
 
+def linked(path: Path, target: str) -> None:
+    shutil.rmtree(path)
+    path.symlink_to(target)
+
+
 WHOLE: dict[str, Callable[[Path], None]] = {
     "notes are a number": lambda run: changed(run / "run.json", notes=5),
     "thresholds are true": lambda run: changed(run / "run.json", thresholds=True),
@@ -80,6 +85,8 @@ PART: dict[str, tuple[str, Callable[[Path], None]]] = {
         f"{TRIAL}/trial.json",
         lambda path: path.write_bytes((path.parents[1] / "0002-peak-kafka/trial.json").read_bytes()) and None,
     ),
+    "all trials are a link": ("trials", lambda path: linked(path, "../good/trials")),
+    "a trial is a link": (TRIAL, lambda path: linked(path, "../../good/trials/0001-latency-kafka")),
     "the host is a word": ("environment.json", lambda path: path.write_text('{"host": "x"}')),
     **{
         f"{name} is a FIFO": (name, lambda path: replaced(path, os.mkfifo))
