@@ -137,6 +137,7 @@ class TestRoot:
         message = capsys.readouterr().err
         assert message.count("Error: ") == 1
         assert f"({NOBODY}): root does only what stands in a state directory of its own" in " ".join(message.split())
+        assert "chown" not in message, "then what that user wrote would be obeyed"
         assert (state.parent / "victim").is_dir()
 
     def test_nor_what_others_may_write(self, state: Path) -> None:

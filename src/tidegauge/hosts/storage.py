@@ -178,7 +178,7 @@ def check_owner(path: Path) -> None:
     objection = f"belongs to {owner_of(status)}" if status.st_uid else "can be written by others"
     raise UserError(
         f"{path} {objection}: root does only what stands in a state directory of its own.",
-        "Set TIDEGAUGE_STATE to another directory, or run `chown -R root` and `chmod -R go-w` on this one.",
+        "Set TIDEGAUGE_STATE to another directory, below one that is root's: what stands in this one may be anybody's.",
     )
 
 
