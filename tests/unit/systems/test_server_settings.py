@@ -139,6 +139,8 @@ def complaint(directory: Path, system: str) -> str:
     [
         ("kafka", ["log.dirs", "log.dir", "metadata.log.dir", "listeners", "advertised.listeners", "broker.id"]),
         ("pulsar", ["journalDirectories", "journalDirectory", "ledgerDirectories", "bookiePort", "webServicePort"]),
+        ("kafka", ["inter.broker.listener.name", "listener.security.protocol.map", "security.inter.broker.protocol"]),
+        ("pulsar", ["bookieId"]),
         ("pulsar", ["narExtractionDirectory", "dbStorage_rocksDB_logPath", "statusFilePath"]),
         ("rabbitmq", ["log.dir", "raft.data_dir", "listeners.tcp.default", "management.tcp.port"]),
         ("rabbitmq", ["log.file", "log.connection.file", "management.http_log_dir", "http_dispatch.access_log_dir"]),

@@ -21,7 +21,9 @@ from tidegauge.systems.server_settings import DATA, MEMBERS, PORTS, ServerSettin
 
 RESERVED = {
     r"log\.dirs?|metadata\.log\.dir|remote\.log\.storage\.system\.enable\.dir": DATA,
-    r"listeners|advertised\.listeners|controller\.listener\.names|port|host\.name|advertised\.(host\.name|port)": PORTS,
+    r"listeners|advertised\.listeners|controller\.listener\.names|port|host\.name|advertised\.(host\.name|port)|"
+    r"(inter\.broker|remote\.log\.metadata\.manager)\.listener\.name|early\.start\.listeners|"
+    r"listener\.security\.protocol\.map|security\.inter\.broker\.protocol": PORTS,
     r"node\.id|broker\.id|process\.roles|controller\.quorum\.(voters|bootstrap\.servers)|zookeeper\.connect": MEMBERS,
 }
 PATTERNS = (

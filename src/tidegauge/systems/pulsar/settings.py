@@ -15,7 +15,7 @@ RESERVED = {
     r"(brokerService|webService|bookie|httpServer|prometheusStatsHttp)Port(Tls)?|bindAddress(es)?|listeningInterface|"
     r"advertised(Address|Listeners)|internalListenerName|httpServerHost": PORTS,
     r"(metadataStore|configurationMetadataStore|configurationStore)(Url|Servers)|(global)?[zZ]ookeeperServers|"
-    r"zkServers|metadataServiceUri|bookkeeperMetadataServiceUri|clusterName": MEMBERS,
+    r"zkServers|metadataServiceUri|bookkeeperMetadataServiceUri|clusterName|bookieId": MEMBERS,
 }
 PATTERNS = (
     # Passed on to the broker's client of bookies, and to plug-ins, which have settings of their own.
