@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from published_campaigns import PATHS, parsed
+from published_campaigns import PATHS, plan_published
 from run_samples import latency, result
 
 from tidegauge import store
-from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.comparison.across import examined_together
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import CONFIRMATION, CatchUp, Latency, LoadResult, LoadSpec, PhaseFigures, TrialSpec
@@ -33,15 +32,15 @@ def repeated_report(
     report = report_named(name)
     choices, runs, measured = [], [], []
     for path in PATHS:
-        campaign = parsed(path, repeat=repeat)
-        choice = campaign.published
+        plan = plan_published(path, repeat=repeat)
+        choice = plan.campaign.published
         if choice is None or choice.report != name or (only and path.stem.removeprefix(f"{name}-") not in only):
             continue
-        stored = store.create_run(directory, campaign.name, path.read_text())
+        stored = store.create_run(directory, plan.campaign.name, path.read_text())
         stored.write_environment({"host": {"hostname": "one"}})
         choices.append(choice)
         runs.append(store.load_run(stored.path))
-        measured.append(measured_run(report, plan_campaign(campaign).trials, times))
+        measured.append(measured_run(report, plan.trials, times))
     outcome = examined_together(choices, runs, measured)
     return whole_report(report, runs, measured, outcome)
 

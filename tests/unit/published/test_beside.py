@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from published_campaigns import PATHS, SCALES, parsed
+from published_campaigns import PATHS, SCALES, plan_published
 from published_samples import MINE
 from pydantic import ValidationError
 from repeated_reports import SPREAD, repeated_report
 
-from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.published.beside import CellBeside, FigureBeside, NamedRun, TableBeside, figures_beside
 from tidegauge.published.examine import report_named, report_names
 from tidegauge.published.model import PublishedReport
@@ -33,14 +32,14 @@ NOWHERE = {
 @cache
 def as_published(report: str, scale: str) -> tuple[NamedRun, ...]:
     """The plans of all campaigns of a report as runs in which every trial came out as published."""
-    campaigns = [parsed(path, scale=scale) for path in PATHS if path.stem.startswith(report)]
+    plans = [plan_published(path, scale=scale) for path in PATHS if path.stem.startswith(report)]
     return tuple(
         NamedRun(
             str(number),
-            campaign.name.removeprefix(f"{report}-"),
-            ExaminedRun(plan_campaign(campaign).trials, (), as_published=True),
+            plan.campaign.name.removeprefix(f"{report}-"),
+            ExaminedRun(plan.trials, (), as_published=True),
         )
-        for number, campaign in enumerate(campaigns)
+        for number, plan in enumerate(plans)
     )
 
 

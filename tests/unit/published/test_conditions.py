@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from published_campaigns import NAMES, PATHS, SCALES, parsed
+from published_campaigns import NAMES, PATHS, SCALES, read_published
 from published_conditions import WHERE, measures
 from run_samples import spec
 
@@ -35,11 +35,11 @@ def of_setup(path: Path, scale: str, setup: str) -> Campaign | None:
     """None where the campaign has no such system."""
     changes = dict(SETUPS[setup])
     systems = changes.pop("systems", "")
-    campaign = parsed(path, scale=scale)
+    campaign = read_published(path, scale=scale)
     if systems and systems not in [system.name for system in campaign.systems]:
         return None
     if systems:
-        campaign = parsed(path, scale=scale, systems=[systems])
+        campaign = read_published(path, scale=scale, systems=(systems,))
     disks = {name: tuple(paths) for name, paths in changes.items()}
     points = tuple(replace(point, campaign=replace(point.campaign, **disks)) for point in campaign.points)
     return replace(campaign, points=points, **disks)
@@ -73,10 +73,16 @@ FLEETS = {
 }
 
 
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of fleet files: a campaign is read once on each of them."""
+    return tmp_path_factory.mktemp("fleets")
+
+
 def on_fleet(path: Path, directory: Path, roles: str, disks: int) -> Campaign:
-    file = directory / "fleet.yaml"
+    file = directory / f"{abs(hash(roles))}.yaml"
     file.write_text(f"launcher: ray\n{roles}\n")
-    campaign = parsed(path, scale="original", fleet=str(file))
+    campaign = read_published(path, scale="original", fleet=str(file))
     named = {"data_directories": tuple(SIX[:disks])}
     points = tuple(replace(point, campaign=replace(point.campaign, **named)) for point in campaign.points)
     return replace(campaign, points=points, **named)
@@ -85,10 +91,12 @@ def on_fleet(path: Path, directory: Path, roles: str, disks: int) -> Campaign:
 @pytest.mark.parametrize("disks", [1, 2])
 @pytest.mark.parametrize("fleet", FLEETS)
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
-def test_on_a_fleet_a_sentence_is_shown_only_where_it_holds(path: Path, fleet: str, disks: int, tmp_path: Path) -> None:
+def test_on_a_fleet_a_sentence_is_shown_only_where_it_holds(
+    path: Path, fleet: str, disks: int, directory: Path
+) -> None:
     """Every node has a host and all the disks that are named, as in the reports."""
     try:
-        campaign = on_fleet(path, tmp_path, FLEETS[fleet], disks)
+        campaign = on_fleet(path, directory, FLEETS[fleet], disks)
         shown, trials = shown_for(campaign)
     except UserError as error:
         # One load generator a client, and no more.
@@ -123,15 +131,15 @@ def test_on_a_fleet_a_sentence_is_shown_only_where_it_holds(path: Path, fleet: s
         ),
     ],
 )
-def test_what_shares_a_host_of_a_fleet_is_said(tmp_path: Path, roles: str, wanted: str, absent: str) -> None:
+def test_what_shares_a_host_of_a_fleet_is_said(directory: Path, roles: str, wanted: str, absent: str) -> None:
     path = PATHS[NAMES.index("confluent-2020-latency")]
-    text = " ".join(shown_for(on_fleet(path, tmp_path, f"roles: {roles}", 2))[0])
+    text = " ".join(shown_for(on_fleet(path, directory, f"roles: {roles}", 2))[0])
     assert wanted in text and absent not in text
 
 
-def test_nodes_that_share_hosts_share_their_disks(tmp_path: Path) -> None:
+def test_nodes_that_share_hosts_share_their_disks(directory: Path) -> None:
     roles = "roles: {s: {label: {role: server}, count: 2, nodes-per-host: 2}}"
-    shown, _ = shown_for(on_fleet(PATHS[NAMES.index("confluent-2020-latency")], tmp_path, roles, 2))
+    shown, _ = shown_for(on_fleet(PATHS[NAMES.index("confluent-2020-latency")], directory, roles, 2))
     assert [one for one in shown if one.startswith("Kafka's servers have one log directory each")]
 
 

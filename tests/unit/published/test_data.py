@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from published_campaigns import NAMES, PATHS, SCALES, parsed
+from published_campaigns import NAMES, PATHS, SCALES, read_published
 from run_samples import latency, result
 
 from tidegauge.errors import UserError
@@ -261,7 +261,7 @@ def test_the_key_finding_of_2022_is_examined() -> None:
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
 def test_kafka_has_no_settings_but_those_that_its_report_states(path: Path, scale: str) -> None:
-    campaign = parsed(path, scale=scale)
+    campaign = read_published(path, scale=scale)
     assert campaign.published is not None
     stated = report_named(campaign.published.report).own_settings["kafka"].server
     own = [system.settings for system in campaign.systems if system.name == "kafka"]

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from published_campaigns import FOLDER, NAMES, PATHS, SCALES, dry_run, parsed
+from published_campaigns import FOLDER, NAMES, PATHS, SCALES, dry_run, plan_published, read_published
 from published_conditions import WHERE
 from published_samples import MINE, SERVERS
 from run_samples import spec
 
-from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.published import with_differences
 from tidegauge.model.trial import RateRule
 from tidegauge.model.workload import ClientSettings, LateReaders, Payload, ServerLimits, Workload
@@ -24,8 +23,8 @@ from tidegauge.published.model import FIGURES, LOSING_CUTS, Placement, Planned, 
 
 
 def differs(path: Path, **overrides: Any) -> tuple[str, ...]:
-    campaign = parsed(path, **overrides)
-    choice = with_differences(campaign, plan_campaign(campaign).trials).published
+    plan = plan_published(path, **overrides)
+    choice = with_differences(plan.campaign, plan.trials).published
     assert choice is not None
     return choice.differs
 
@@ -41,7 +40,7 @@ def test_the_original_scale_never_shows_differences_of_another(path: Path) -> No
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_window_is_always_reported(path: Path, scale: str) -> None:
     """It bounds the rate where acknowledgements take long, and no report had one."""
-    trials = plan_campaign(parsed(path, scale=scale)).trials
+    trials = plan_published(path, scale=scale).trials
     least, *_, most = [*sorted({trial.workload.in_flight_messages() for trial in trials}) * 2]
     others = f", in other trials up to {most:,}" if most > least else ""
     sentence = f"a producer has at most {least:,} unacknowledged messages{others}; the report's had no such bound"
@@ -51,7 +50,7 @@ def test_the_window_is_always_reported(path: Path, scale: str) -> None:
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
 @pytest.mark.parametrize("scale", ["shares", "brief"])
 def test_shares_of_what_was_measured_are_reported_where_they_are_offered(path: Path, scale: str) -> None:
-    trials = plan_campaign(parsed(path, scale=scale)).trials
+    trials = plan_published(path, scale=scale).trials
     rules = {str(trial.rate_rule) for trial in trials if trial.rate_rule.is_share}
     sentences = " ".join(differs(path, scale=scale))
     assert all(f"{rule}" in sentences for rule in rules), sentences
@@ -61,7 +60,7 @@ def test_shares_of_what_was_measured_are_reported_where_they_are_offered(path: P
 def test_a_ready_campaign_has_no_sentences_of_its_own(path: Path) -> None:
     """Those would hold for whatever systems, levels and disks somebody chooses."""
     for scale in SCALES:
-        campaign = parsed(path, scale=scale)
+        campaign = read_published(path, scale=scale)
         assert campaign.published is not None
         assert campaign.published.differs == ()
     # No report tried what it says of guarantees.
@@ -247,12 +246,11 @@ def test_a_search_is_reported_only_where_there_is_one() -> None:
 
 
 def test_what_differs_is_said_once_however_often_a_campaign_is_planned() -> None:
-    campaign = parsed(PATHS[0])
-    trials = plan_campaign(campaign).trials
-    once = with_differences(campaign, trials)
+    plan = plan_published(PATHS[0])
+    once = with_differences(plan.campaign, plan.trials)
     assert once.published is not None
     assert once.published.differs
-    assert with_differences(once, trials) == once
+    assert with_differences(once, plan.trials) == once
 
 
 def test_memory_that_is_not_decided_yet_is_not_compared() -> None:
@@ -301,7 +299,7 @@ def test_the_length_of_a_trial_is_compared_where_its_own_figures_are_examined() 
 
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
 def test_latencies_are_said_to_count_from_the_intended_send_where_there_are_any(path: Path) -> None:
-    campaign = parsed(path)
+    campaign = read_published(path)
     assert campaign.published is not None
     whole = report_named(campaign.published.report)
     latencies = [

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 import runpy
 
-from published_campaigns import FOLDER, NAMES, PATHS, parsed
-
-from tidegauge.campaign.plan.plan import plan_campaign
+from published_campaigns import FOLDER, NAMES, PATHS, plan_published, read_published
 
 ROOT = FOLDER.parents[1]
 PAGE = (FOLDER / "README.md").read_text()
@@ -42,7 +40,7 @@ def test_the_readme_counts_the_campaigns() -> None:
 
 def test_how_long_a_first_look_takes_is_what_is_planned() -> None:
     """Minutes by plan, as the page says them."""
-    minutes = [plan_campaign(parsed(path, scale="brief")).seconds_expected / 60 for path in PATHS]
+    minutes = [plan_published(path, scale="brief").seconds_expected / 60 for path in PATHS]
     assert f"a first look, {int(min(minutes))} to {round(max(minutes))} minutes by plan" in HOW_TO
 
 
@@ -65,7 +63,8 @@ def test_campaigns_with_fewer_points_at_the_brief_scale_are_named() -> None:
     fewer = set()
     for path in PATHS:
         own, brief = (
-            {tuple(point.values.items()) for point in parsed(path, scale=scale).points} for scale in ("shares", "brief")
+            {tuple(point.values.items()) for point in read_published(path, scale=scale).points}
+            for scale in ("shares", "brief")
         )
         if brief < own:
             fewer.add(path.stem)
@@ -73,11 +72,11 @@ def test_campaigns_with_fewer_points_at_the_brief_scale_are_named() -> None:
 
 
 def test_batch_delays_are_those_that_the_page_says() -> None:
-    delays = {path.stem: parsed(path).workload.client.batch_delay_ms_max for path in PATHS}
+    delays = {path.stem: read_published(path).workload.client.batch_delay_ms_max for path in PATHS}
     of_pulsar = {
         path.stem
         for path in PATHS
-        for system in parsed(path).systems
+        for system in read_published(path).systems
         if system.producer.get("batchingMaxPublishDelayMicros") == "50000"
     }
     assert "Confluent's Pulsar 50 ms, in `confluent-2020-as-run` and `-shapes`" in " ".join(PAGE.split())

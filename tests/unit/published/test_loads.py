@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from published_campaigns import NAMES, PATHS, SCALES, parsed, places
+from published_campaigns import NAMES, PATHS, SCALES, places, plan_published
 from published_samples import (
     CONFIRMED,
     NOT_DECIDED,
@@ -22,7 +22,7 @@ from published_samples import (
 )
 from run_samples import result
 
-from tidegauge.campaign.plan.plan import plan_campaign, point_of_rates
+from tidegauge.campaign.plan.plan import point_of_rates
 from tidegauge.model.trial import LoadResult
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.published.examine import questions, report_named
@@ -83,10 +83,11 @@ def test_a_claim_over_loads_varies_them() -> None:
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
 def test_a_campaign_measures_both_sides_of_a_claim_at_one_load(path: Path, scale: str) -> None:
     """The same rate, or the same share of what is found at the same point of the sweep."""
-    campaign = parsed(path, scale=scale)
+    plan = plan_published(path, scale=scale)
+    campaign = plan.campaign
     assert campaign.published is not None
     known = {claim.id: claim for claim in report_named(campaign.published.report).claims}
-    run = ExaminedRun(plan_campaign(campaign).trials, [])
+    run = ExaminedRun(plan.trials, [])
     for name in campaign.published.claims:
         for question in questions(known[name]) if not known[name].unreproducible else ():
             if FIGURES[question.figure].experiment == MAX_THROUGHPUT or "load" in question.varied:
@@ -104,10 +105,11 @@ def test_a_campaign_measures_both_sides_of_a_claim_at_one_load(path: Path, scale
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
 def test_more_producers_have_no_larger_window_together(path: Path, scale: str) -> None:
     """Else a claim on their number is one on the window."""
-    campaign = parsed(path, scale=scale)
+    plan = plan_published(path, scale=scale)
+    campaign = plan.campaign
     assert campaign.published is not None
     known = {claim.id: claim for claim in report_named(campaign.published.report).claims}
-    trials = plan_campaign(campaign).trials
+    trials = plan.trials
     run = ExaminedRun(trials, [])
     for name in campaign.published.claims:
         for question in questions(known[name]) if not known[name].unreproducible else ():
