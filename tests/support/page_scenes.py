@@ -189,6 +189,7 @@ def page_texts(text: str) -> list[str]:
     return [html.unescape(part) for part in (*labels, *re.split(r"<[^>]*>", shown)) if part.strip()]
 
 
+@cache
 def page_templates() -> list[Template]:
     """The sentences of the pages' own templates, with "{}" for what is put in."""
     return [

@@ -38,10 +38,21 @@ class Template:
 
         As the pattern finds it, but in a time that does not explode with what is put in.
         """
-        first, *rest = (" ".join(part.split()) for part in self.text.split("{}"))
+        first, *rest = _parts_of(self.text)
         begins = {first, first[:1].upper() + first[1:]}
-        lines = [" ".join(line.split()) for line in text.splitlines()]
-        return any(_in_order((begin, *rest), line) for begin in begins for line in lines)
+        return any(_in_order((begin, *rest), line) for begin in begins for line in _lines_of(text))
+
+
+@cache
+def _parts_of(template: str) -> tuple[str, ...]:
+    """What stands between the things that are put in."""
+    return tuple(" ".join(part.split()) for part in template.split("{}"))
+
+
+@cache
+def _lines_of(text: str) -> tuple[str, ...]:
+    """Of each text once: it is compared with hundreds of templates."""
+    return tuple(" ".join(line.split()) for line in text.splitlines())
 
 
 def _in_order(parts: Sequence[str], line: str) -> bool:
