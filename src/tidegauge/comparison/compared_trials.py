@@ -14,7 +14,16 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, TrialSpec, Validity, family, point_words
+from tidegauge.model.trial import (
+    LoadResult,
+    LoadSpec,
+    MeasuredResult,
+    TrialResult,
+    TrialSpec,
+    Validity,
+    family,
+    point_words,
+)
 from tidegauge.model.workload import Arrival
 from tidegauge.numbers import count
 from tidegauge.plain import grouped
@@ -77,7 +86,8 @@ def sort_compared_trials(results: Sequence[TrialResult]) -> list[ComparedTrials]
 def _terms_of_comparison(spec: TrialSpec, rule: str, msgs_per_s: float | None) -> Hashable:
     """What must be the same of trials that are compared. A system's own client settings need not be."""
     workload, point = repr(spec.workload.neutral()), point_words(spec.point)
-    return spec.experiment, rule, point, msgs_per_s, spec.measure_s, workload, spec.nodes, spec.faults
+    measured = (spec.measure_s, spec.messages if isinstance(spec, LoadSpec) else 0)
+    return spec.experiment, rule, point, msgs_per_s, measured, workload, spec.nodes, spec.faults
 
 
 T = TypeVar("T")

@@ -17,6 +17,7 @@ from tidegauge.config.units import (
     parse_absolute_rate,
     parse_backlog,
     parse_duration_s,
+    parse_message_count,
     parse_rate,
     parse_rate_or_schedule,
     parse_share,
@@ -153,6 +154,9 @@ AbsoluteRate = Annotated[float, BeforeValidator(parse_absolute_rate)]
 
 BacklogSize = Annotated[Backlog, BeforeValidator(parse_backlog)]
 """A `Backlog`, from "2GiB", "500k messages" or "150% of server memory"."""
+
+MessageCount = Annotated[int, BeforeValidator(parse_message_count)]
+"""A number of messages, from 1000, "100k" or "1M"."""
 
 Share = Annotated[float, BeforeValidator(parse_share)]
 """A share, 0.05 from "5%"."""

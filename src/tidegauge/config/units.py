@@ -45,6 +45,7 @@ RATE_HELP = (
     "messages a second such as 20000 or 20k, or a share such as '50% of lowest peak' or '50% of lowest sustainable'"
 )
 ABSOLUTE_RATE_HELP = "messages a second such as 20000 or 20k"
+COUNT_HELP = "a number of messages such as 1000, 100k or 1M"
 BACKLOG_HELP = "a size such as 2GiB, a count such as '500k messages', or a share such as '150% of server memory'"
 
 
@@ -124,11 +125,11 @@ def parse_size_bytes(value: object) -> int:
     return int(size_bytes)
 
 
-def parse_rate(value: object) -> Rate:
+def parse_rate(value: object, *, may_be_zero: bool = False) -> Rate:
     """A `Rate` from 20000, "20k", "1.5M", "50% of lowest peak" or "50% of lowest sustainable"."""
     share = _SHARE.fullmatch(" ".join(value.lower().split())) if isinstance(value, str) else None
     if share is None:
-        return Rate(msgs_per_s=_parse_absolute(value, f"must be {RATE_HELP}"))
+        return Rate(msgs_per_s=_parse_absolute(value, f"must be {RATE_HELP}", may_be_zero=may_be_zero))
     fraction = float(share.group(1)) / 100
     if not 0 < fraction <= 2:
         raise ValueError(f"must be a share above 0% and at most 200% of the lowest {share.group(2)}")
@@ -140,6 +141,14 @@ def parse_rate(value: object) -> Rate:
 def parse_absolute_rate(value: object) -> float:
     """Messages a second from 20000, "20k" or "1.5M"."""
     return _parse_absolute(value, f"must be {ABSOLUTE_RATE_HELP}")
+
+
+def parse_message_count(value: object) -> int:
+    """Messages from 1000, "100k" or "1.5M"."""
+    messages = _parse_absolute(value, f"must be {COUNT_HELP}")
+    if messages < 1 or messages != int(messages):
+        raise ValueError("must be a whole number of messages, 1 or more")
+    return int(messages)
 
 
 def parse_share(value: object) -> float:
@@ -158,13 +167,13 @@ def round_to_two_digits(rate: float) -> float:
     return float(f"{round(rate / step) * step:.10g}")
 
 
-def _parse_absolute(value: object, complaint: str) -> float:
+def _parse_absolute(value: object, complaint: str, *, may_be_zero: bool = False) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
         msgs_per_s = float(value)
     else:
         msgs_per_s = _parse_quantity(value, _RATE_FACTORS, complaint)
-    if not _RATE_MIN <= msgs_per_s <= _RATE_MAX:
-        raise ValueError(f"must be from {_RATE_MIN:g} to 10^12")
+    if not (_RATE_MIN <= msgs_per_s <= _RATE_MAX or (may_be_zero and msgs_per_s == 0)):
+        raise ValueError(f"must be {'0, or ' if may_be_zero else ''}from {_RATE_MIN:g} to 10^12")
     return msgs_per_s
 
 
@@ -260,7 +269,10 @@ def parse_rate_or_schedule(value: object) -> Rate | ScheduleRule:
         ("burst", _parse_burst),
     ):
         if mark in value:
-            return form(value)
+            rule = form(value)
+            if all(rate.msgs_per_s == 0 for rate in rule.rates):
+                raise ValueError("sends nothing: one of its rates must be above 0")
+            return rule
     raise ValueError(f"must be {SCHEDULE_HELP}")
 
 
@@ -283,7 +295,7 @@ def _parse_span_of_step(value: object, number: int) -> RateSpan:
         if not isinstance(value, Mapping):
             raise ValueError("must be '{rate: 10k, for: 30s}' or '{from: 10k, to: 50k, over: 60s}'")
         _check_keys(value, "step")
-        rate = parse_rate(value["rate"])
+        rate = _parse_rate_of(value, "rate")
         return RateSpan(rate, rate, _parse_seconds(value, "for"))
     except ValueError as error:
         raise ValueError(f"step {number}: {error}") from error
@@ -291,7 +303,8 @@ def _parse_span_of_step(value: object, number: int) -> RateSpan:
 
 def _parse_ramp(value: Mapping[Any, Any]) -> RateSpan:
     _check_keys(value, "ramp")
-    return RateSpan(parse_rate(value["from"]), parse_rate(value["to"]), _parse_seconds(value, "over"), RAMP_RECORDS)
+    low, high = _parse_rate_of(value, "from"), _parse_rate_of(value, "to")
+    return RateSpan(low, high, _parse_seconds(value, "over"), RAMP_RECORDS)
 
 
 def _parse_burst(value: Mapping[Any, Any]) -> ScheduleRule:
@@ -299,7 +312,7 @@ def _parse_burst(value: Mapping[Any, Any]) -> ScheduleRule:
     every_s, burst_s = _parse_seconds(value, "every"), _parse_seconds(value, "for")
     if burst_s >= every_s:
         raise ValueError("'for', the length of a burst, must be shorter than 'every'")
-    base, burst = parse_rate(value["base"]), parse_rate(value["burst"])
+    base, burst = _parse_rate_of(value, "base"), _parse_rate_of(value, "burst")
     return ScheduleRule((RateSpan(base, base, every_s - burst_s), RateSpan(burst, burst, burst_s)), burst=True)
 
 
@@ -311,6 +324,13 @@ def _check_keys(value: Mapping[Any, Any], form: str) -> None:
     missing = [key for key in keys if key not in value]
     if missing:
         raise ValueError(f"the key '{missing[0]}' is missing; needed: {', '.join(keys)}")
+
+
+def _parse_rate_of(value: Mapping[Any, Any], key: str) -> Rate:
+    try:
+        return parse_rate(value[key], may_be_zero=True)
+    except ValueError as error:
+        raise ValueError(f"'{key}': {error}") from error
 
 
 def _parse_seconds(value: Mapping[Any, Any], key: str) -> float:

@@ -15,14 +15,14 @@ from tidegauge.config.fields import RateOrSchedule
 from tidegauge.config.units import Rate, ScheduleRule, round_to_two_digits
 from tidegauge.experiments.max_throughput import first_sustainable
 from tidegauge.experiments.peak import first_peaks
-from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, TrialOptions
+from tidegauge.experiments.procedure import CountedTrialOptions, Experiment, Lab, PreconditionError
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadSpec, RateRule, TrialResult, TrialSpec
 
 MEASURE_S_MAX = 30 * 86_400.0
 
 
-class LatencyOptions(TrialOptions):
+class LatencyOptions(CountedTrialOptions):
     """Keys of `latency` in a campaign."""
 
     rate: RateOrSchedule
@@ -40,9 +40,9 @@ def _plan_trials(options: LatencyOptions, base: TrialSpec) -> tuple[LoadSpec, ..
 
 
 def _with_schedule(trial: LoadSpec, rule: ScheduleRule, msgs_per_s: Callable[[Rate], float]) -> LoadSpec:
-    """The trial under a schedule, whose first rate is that of the warm-up."""
+    """The trial under a schedule, after a warm-up at a rate of its own."""
     schedule = rule.resolved(msgs_per_s)
-    return replace(trial, schedule=schedule, msgs_per_s=schedule.first_msgs_per_s)
+    return replace(trial, schedule=schedule, msgs_per_s=schedule.warm_up_msgs_per_s)
 
 
 def _run_trials(options: LatencyOptions, trials: tuple[LoadSpec, ...], lab: Lab) -> None:
@@ -59,7 +59,13 @@ def _run_trials(options: LatencyOptions, trials: tuple[LoadSpec, ...], lab: Lab)
                 else planned
             )
         else:
-            lab.run_trial(replace(trial, msgs_per_s=resolved(options.rate)))
+            lab.run_trial(_at_rate(options, trial, resolved(options.rate)))
+
+
+def _at_rate(options: LatencyOptions, trial: LoadSpec, msgs_per_s: float) -> LoadSpec:
+    """The trial at a rate that was not known before, from which it follows how long a number of messages takes."""
+    at_rate = options.load(trial, msgs_per_s, trial.rate_rule)
+    return replace(trial, msgs_per_s=msgs_per_s, measure_s=at_rate.measure_s, measure_s_max=at_rate.measure_s_max)
 
 
 def rule_of_rate(rate: Rate) -> RateRule:
@@ -115,6 +121,8 @@ def rate_objection(rate: Rate, earlier: Sequence[str]) -> str:
 def _objection_to_options(options: LatencyOptions, earlier: Sequence[str]) -> str:
     rule = options.rate
     if isinstance(rule, ScheduleRule):
+        if options.messages:
+            return "'messages' can't be given beside a schedule, which says how long is measured"
         if not rule.burst and "measure" in options.model_fields_set:
             return "'measure' can't be given beside steps or a ramp: their lengths say how long is measured"
         if rule.burst and options.measure < rule.length_s:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tidegauge.experiments.procedure import Experiment, TrialOptions, run_each_trial
+from tidegauge.experiments.procedure import CountedTrialOptions, Experiment, run_each_trial
 from tidegauge.model.disturbance import Harm
 from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import (
@@ -26,7 +26,7 @@ from tidegauge.model.workload import Arrival
 from tidegauge.plain import grouped
 
 
-def _plan_trials(options: TrialOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
+def _plan_trials(options: CountedTrialOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     closed_loop = replace(base, workload=replace(base.workload, arrival=Arrival.CLOSED_LOOP))
     return (options.load(closed_loop, None, AS_FAST_AS_IT_GOES),)
 
@@ -57,7 +57,7 @@ def lowest_by_system(rates: Mapping[tuple[str, str], float]) -> dict[str, float]
 EXPERIMENT = Experiment(
     name="peak",
     summary="throughput with producers that never wait for a schedule (closed loop); not a sustainable rate",
-    options=TrialOptions,
+    options=CountedTrialOptions,
     plan=_plan_trials,
     run=run_each_trial,
 )

@@ -9,14 +9,14 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any, Generic, Protocol
 
 from typing_extensions import TypeVar
 
 import tidegauge.experiments as package
-from tidegauge.config.fields import DrainMax, Fields, MeasureTime, WarmUpMax, WarmUpMin, member_of
+from tidegauge.config.fields import DrainMax, Fields, MeasureTime, MessageCount, WarmUpMax, WarmUpMin, member_of
 from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, LoadSpec, RateRule, ServerReuse, Spec, TrialResult, TrialSpec
@@ -45,6 +45,27 @@ class TrialOptions(Fields):
             warmup_s_max=max(self.warm_up_min, self.warm_up_max),
             drain_s_max=self.drain_max,
         )
+
+
+class CountedTrialOptions(TrialOptions):
+    """Keys of an experiment whose window may end with a number of messages; `measure` is then the longest it takes."""
+
+    messages: MessageCount | None = None
+
+    def load(self, base: TrialSpec, msgs_per_s: float | None, rate_rule: RateRule) -> LoadSpec:
+        """The trial, at a rate for as long as so many messages take."""
+        load = super().load(base, msgs_per_s, rate_rule)
+        if self.messages is None:
+            return load
+        expected_s = self.messages / msgs_per_s if msgs_per_s else self.measure
+        measure_s_max = self.measure if "measure" in self.model_fields_set else max(COUNTED_S_MAX, 2 * expected_s)
+        return replace(
+            load, messages=self.messages, measure_s=min(expected_s, measure_s_max), measure_s_max=measure_s_max
+        )
+
+
+COUNTED_S_MAX = 3600.0
+"""How long a number of messages may take where nobody says it, or twice as long as its rate has it, if that is more."""
 
 
 class ShortTrialOptions(TrialOptions):

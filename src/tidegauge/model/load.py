@@ -217,7 +217,10 @@ class RecordFigures:
 
 @dataclass(frozen=True)
 class WindowFigures:
-    """The measured window, by intended time. `acked_within` counts acknowledgements by when they arrived."""
+    """The measured window, by intended time. `acked_within` counts acknowledgements by when they arrived.
+
+    `last_outcome_mono_ns`: when the last of its messages was acknowledged, or failed; 0 if none was.
+    """
 
     from_mono_ns: int
     until_mono_ns: int
@@ -236,6 +239,7 @@ class WindowFigures:
     gc_pause_ns: int
     cpu_wait_ns: int
     records: tuple[RecordFigures, ...] = ()
+    last_outcome_mono_ns: int = 0
 
 
 @dataclass(frozen=True)

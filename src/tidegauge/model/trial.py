@@ -156,13 +156,16 @@ class LoadSpec(TrialSpec):
     """A trial that sends: at a rate, or in a closed loop (`msgs_per_s` None), as fast as the window lets it go.
 
     Attributes:
-        schedule: what the rate does in the measured window; None if it stays. `msgs_per_s` is then its first rate, in
-            force during the warm-up.
+        schedule: what the rate does in the measured window; None if it stays. `msgs_per_s` is then the rate of the
+            warm-up.
         late: subscriptions that begin to read only when a backlog waits for them; None = all read from the start.
             `measure_s` is then the least time measured before they begin, and the time measured once they are done.
         limits: what the servers may use; None = what the machine has.
         faults: what is done to nodes while it measures, by time; never one before another is over.
         generators: how many load generators carry it out; 0 = as many as the campaign has.
+        messages: so many are measured: the window ends with the last one's outcome, and `measure_s` is what it is
+            expected to take; 0 = the window ends by time.
+        measure_s_max: of a number of messages the longest window.
     """
 
     msgs_per_s: float | None
@@ -174,6 +177,8 @@ class LoadSpec(TrialSpec):
     schedule: RateSchedule | None = None
     faults: tuple[Fault, ...] = ()
     generators: int = field(default=0, metadata={"if_any": True})
+    messages: int = field(default=0, metadata={"if_any": True})
+    measure_s_max: float = field(default=0.0, metadata={"if_any": True})
 
     @property
     def most_msgs_per_s(self) -> float:

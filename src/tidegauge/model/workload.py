@@ -30,7 +30,7 @@ class RatePhase:
 
 @dataclass(frozen=True)
 class RateSchedule:
-    """What the rate does from the beginning of the measured window on; before it, the first phase's first rate holds.
+    """What the rate does from the beginning of the measured window on; `warm_up_msgs_per_s` holds before it.
 
     Attributes:
         records: names of the records that latencies are kept in, one for each step or kind of phase.
@@ -47,9 +47,9 @@ class RateSchedule:
         return sum(phase.length_s for phase in self.phases)
 
     @property
-    def first_msgs_per_s(self) -> float:
-        """The rate of the warm-up."""
-        return self.phases[0].from_msgs_per_s
+    def warm_up_msgs_per_s(self) -> float:
+        """The rate of the warm-up: the first; of a schedule that begins at 0 its mean, since silence warms nothing."""
+        return self.phases[0].from_msgs_per_s or self.mean_msgs_per_s(self.length_s)
 
     @property
     def most_msgs_per_s(self) -> float:

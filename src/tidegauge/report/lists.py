@@ -31,7 +31,7 @@ from tidegauge.report import fairness, levels
 from tidegauge.report.effects import planned_design_words
 from tidegauge.report.findings import planned_faults
 from tidegauge.report.layout import Column, Paragraph, WordTable, bullet, headed_bullets, heading, with_blank_lines
-from tidegauge.report.loads import planned_load, workload_words
+from tidegauge.report.loads import measured_words, planned_load, workload_words
 from tidegauge.report.published import published_plan
 from tidegauge.report.sending import planned_words
 from tidegauge.report.tables import axis_name
@@ -233,7 +233,7 @@ def _trial_table(rows: Sequence[Sequence[TrialSpec]]) -> WordTable:
             Column(DURABILITY, tuple(levels.level_words(trial.choice) for trial in first)),
             Column("load", tuple(loads)),
             Column("warm-up", tuple(warm_ups)),
-            Column("measured", tuple(duration(trial.measure_s) for trial in first)),
+            Column("measured", tuple(measured_words(trial) for trial in first)),
         ),
         droppable=("warm-up", *([DURABILITY] if in_axes else []), "measured"),
     )

@@ -29,7 +29,14 @@ def load_words(result: MeasuredResult) -> str:
     if spec.late is not None:
         return f"{load}, a backlog of {spec.late.rule}"
     faults = f", with {plural(len(spec.faults), 'fault')}" if spec.faults else ""
-    return f"{load}, {duration(spec.measure_s)} measured{faults}"
+    return f"{load}, {measured_words(spec)} measured{faults}"
+
+
+def measured_words(spec: TrialSpec) -> str:
+    """How long a window is planned, or how many messages it has."""
+    if isinstance(spec, LoadSpec) and spec.messages:
+        return plural(spec.messages, "message")
+    return duration(spec.measure_s)
 
 
 def workload_words(workload: Workload) -> str:

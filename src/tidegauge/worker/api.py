@@ -59,6 +59,8 @@ class LoadOrder:
     subscriptions_start_paused: int = 0
     """The last so many subscriptions of each topic do not read until they are resumed."""
     schedule: RateSchedule | None = None
+    window_messages: int = 0
+    """So many are sent in the measured window, and none after them; 0 = as many as are due."""
     history_directory: str = ""
     """Where each producer writes what it sent and what became of it (`tidegauge.attestation.evidence`); "" = nowhere.
 

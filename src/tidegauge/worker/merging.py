@@ -288,6 +288,7 @@ _WINDOW = _rules_of_fields(
     gc_pause_ns=max,
     cpu_wait_ns=max,
     records=_combined_records,
+    last_outcome_mono_ns=max,
 )
 _SUBSCRIPTION = _rules_of_fields(
     SubscriptionTotals,

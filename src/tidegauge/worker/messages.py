@@ -61,6 +61,7 @@ def prepare_request(
         subscription_type=f"SUBSCRIBE_{workload.subscription_type.name}",
         existing_topics=bool(workload.existing_topics),
         schedule=_schedule_message(order.schedule),
+        window_messages=order.window_messages,
         history_directory=order.history_directory,
         spin_share_max=spin_share_max,
         grain_ns=grain_ns,
@@ -199,7 +200,7 @@ def totals_here(totals: TotalFigures, ahead_ns: int) -> TotalFigures:
     """Totals of a worker whose clock is ahead of the controller's, on the controller's; instants of 0 are not known."""
     if not ahead_ns:
         return totals
-    window = _with_instants_shifted(totals.window, -ahead_ns, "from_mono_ns", "until_mono_ns")
+    window = _with_instants_shifted(totals.window, -ahead_ns, "from_mono_ns", "until_mono_ns", "last_outcome_mono_ns")
     receipts = ("first_received_mono_ns", "last_received_mono_ns")
     subscriptions = tuple(_with_instants_shifted(sub, -ahead_ns, *receipts) for sub in totals.subscriptions)
     return replace(totals, window=window, subscriptions=subscriptions)

@@ -14,6 +14,7 @@ from tidegauge.config.units import (
     Rate,
     parse_backlog,
     parse_duration_s,
+    parse_message_count,
     parse_rate,
     parse_size_bytes,
     round_to_two_digits,
@@ -125,6 +126,17 @@ def test_rounding_keeps_two_digits_and_is_near(rate: float) -> None:
     assert rounded == pytest.approx(rate, rel=0.051)
     assert float(f"{rounded:.1e}") == pytest.approx(rounded, rel=1e-12)
     assert round_to_two_digits(rounded) == rounded
+
+
+@pytest.mark.parametrize(("value", "messages"), [(1, 1), ("1000", 1000), ("100k", 100_000), ("1.5M", 1_500_000)])
+def test_numbers_of_messages(value: object, messages: int) -> None:
+    assert parse_message_count(value) == messages
+
+
+@pytest.mark.parametrize("value", [0, 0.5, "1.0005k", "10s", "all", True, None])
+def test_a_wrong_number_of_messages_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        parse_message_count(value)
 
 
 def test_rounding_of_known_rates() -> None:

@@ -34,8 +34,11 @@ from tidegauge.worker.sequences import SequencesPart
 
 
 def is_collectable(spec: LoadSpec) -> bool:
-    """Whether its result follows from figures alone: of faults and late readers the controller sees more."""
-    return spec.late is None and not spec.faults
+    """Whether its result follows from figures alone.
+
+    Of faults and late readers the controller sees more, and of a number of messages it decides where the window ends.
+    """
+    return spec.late is None and not spec.faults and not spec.messages
 
 
 def observe_trial(

@@ -279,7 +279,7 @@ class TopicSpec(_message.Message):
     def __init__(self, name: _Optional[str] = ..., partitions: _Optional[int] = ..., replication_factor: _Optional[int] = ..., settings: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class PrepareRequest(_message.Message):
-    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused", "subscriptions_start_paused", "subscription_type", "existing_topics", "schedule", "history_directory", "spin_share_max", "grain_ns", "share")
+    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused", "subscriptions_start_paused", "subscription_type", "existing_topics", "schedule", "history_directory", "spin_share_max", "grain_ns", "window_messages", "share")
     CONNECTION_FIELD_NUMBER: _ClassVar[int]
     TRIAL_ID_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
@@ -302,6 +302,7 @@ class PrepareRequest(_message.Message):
     HISTORY_DIRECTORY_FIELD_NUMBER: _ClassVar[int]
     SPIN_SHARE_MAX_FIELD_NUMBER: _ClassVar[int]
     GRAIN_NS_FIELD_NUMBER: _ClassVar[int]
+    WINDOW_MESSAGES_FIELD_NUMBER: _ClassVar[int]
     SHARE_FIELD_NUMBER: _ClassVar[int]
     connection: Connection
     trial_id: int
@@ -325,8 +326,9 @@ class PrepareRequest(_message.Message):
     history_directory: str
     spin_share_max: float
     grain_ns: int
+    window_messages: int
     share: Share
-    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscriptions_start_paused: _Optional[int] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ..., history_directory: _Optional[str] = ..., spin_share_max: _Optional[float] = ..., grain_ns: _Optional[int] = ..., share: _Optional[_Union[Share, _Mapping]] = ...) -> None: ...
+    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscriptions_start_paused: _Optional[int] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ..., history_directory: _Optional[str] = ..., spin_share_max: _Optional[float] = ..., grain_ns: _Optional[int] = ..., window_messages: _Optional[int] = ..., share: _Optional[_Union[Share, _Mapping]] = ...) -> None: ...
 
 class Share(_message.Message):
     __slots__ = ("worker", "workers", "clock_ahead_ns")
@@ -531,7 +533,7 @@ class TotalFigures(_message.Message):
     def __init__(self, sent: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ..., unresolved: _Optional[int] = ..., window: _Optional[_Union[WindowFigures, _Mapping]] = ..., subscriptions: _Optional[_Iterable[_Union[SubscriptionTotals, _Mapping]]] = ..., errors: _Optional[_Iterable[_Union[ErrorCount, _Mapping]]] = ..., worker_cpu_ns: _Optional[int] = ..., gc_pause_ns: _Optional[int] = ..., resident_bytes: _Optional[int] = ..., seconds: _Optional[int] = ...) -> None: ...
 
 class WindowFigures(_message.Message):
-    __slots__ = ("from_mono_ns", "until_mono_ns", "intended", "acked", "failed", "acked_bytes", "response", "service", "delay", "own_lag", "own_lag_over_tolerance", "blocked_ns", "acked_within", "worker_cpu_ns", "gc_pause_ns", "cpu_wait_ns", "records")
+    __slots__ = ("from_mono_ns", "until_mono_ns", "intended", "acked", "failed", "acked_bytes", "response", "service", "delay", "own_lag", "own_lag_over_tolerance", "blocked_ns", "acked_within", "worker_cpu_ns", "gc_pause_ns", "cpu_wait_ns", "records", "last_outcome_mono_ns")
     FROM_MONO_NS_FIELD_NUMBER: _ClassVar[int]
     UNTIL_MONO_NS_FIELD_NUMBER: _ClassVar[int]
     INTENDED_FIELD_NUMBER: _ClassVar[int]
@@ -549,6 +551,7 @@ class WindowFigures(_message.Message):
     GC_PAUSE_NS_FIELD_NUMBER: _ClassVar[int]
     CPU_WAIT_NS_FIELD_NUMBER: _ClassVar[int]
     RECORDS_FIELD_NUMBER: _ClassVar[int]
+    LAST_OUTCOME_MONO_NS_FIELD_NUMBER: _ClassVar[int]
     from_mono_ns: int
     until_mono_ns: int
     intended: int
@@ -566,7 +569,8 @@ class WindowFigures(_message.Message):
     gc_pause_ns: int
     cpu_wait_ns: int
     records: _containers.RepeatedCompositeFieldContainer[RecordFigures]
-    def __init__(self, from_mono_ns: _Optional[int] = ..., until_mono_ns: _Optional[int] = ..., intended: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ..., acked_bytes: _Optional[int] = ..., response: _Optional[bytes] = ..., service: _Optional[bytes] = ..., delay: _Optional[bytes] = ..., own_lag: _Optional[bytes] = ..., own_lag_over_tolerance: _Optional[int] = ..., blocked_ns: _Optional[int] = ..., acked_within: _Optional[int] = ..., worker_cpu_ns: _Optional[int] = ..., gc_pause_ns: _Optional[int] = ..., cpu_wait_ns: _Optional[int] = ..., records: _Optional[_Iterable[_Union[RecordFigures, _Mapping]]] = ...) -> None: ...
+    last_outcome_mono_ns: int
+    def __init__(self, from_mono_ns: _Optional[int] = ..., until_mono_ns: _Optional[int] = ..., intended: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ..., acked_bytes: _Optional[int] = ..., response: _Optional[bytes] = ..., service: _Optional[bytes] = ..., delay: _Optional[bytes] = ..., own_lag: _Optional[bytes] = ..., own_lag_over_tolerance: _Optional[int] = ..., blocked_ns: _Optional[int] = ..., acked_within: _Optional[int] = ..., worker_cpu_ns: _Optional[int] = ..., gc_pause_ns: _Optional[int] = ..., cpu_wait_ns: _Optional[int] = ..., records: _Optional[_Iterable[_Union[RecordFigures, _Mapping]]] = ..., last_outcome_mono_ns: _Optional[int] = ...) -> None: ...
 
 class RecordFigures(_message.Message):
     __slots__ = ("intended", "acked", "failed", "acked_within", "response", "service", "delay")

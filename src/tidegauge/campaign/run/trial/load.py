@@ -88,7 +88,9 @@ class LoadProcedure(WindowProcedure[LoadSpec, LoadResult]):
 def _offer_in_words(spec: LoadSpec) -> str:
     closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
     if spec.schedule is not None:
-        return f"at {count(spec.msgs_per_s)} msg/s, where the schedule begins"
+        begins = spec.schedule.phases[0].from_msgs_per_s
+        where = "where the schedule begins" if begins else "the schedule's mean, which begins with nothing"
+        return f"at {count(spec.msgs_per_s)} msg/s, {where}"
     return "as fast as it goes" if closed_loop else f"at {count(spec.msgs_per_s)} msg/s"
 
 
@@ -123,9 +125,10 @@ def _open_window(
     spec, worker = trial.spec, trial.worker
     # Ahead, so that no message of it has been sent yet, on the edges of the worker's seconds.
     from_ns = follower.next_second_edge(lead_s(len(worker.processes)))
-    until_ns = from_ns + round(spec.measure_s * SECOND_NS)
-    # With late readers the window ends when they are done, which nobody knows yet.
-    worker.set_window(from_ns, until_ns if spec.late is None else 0)
+    until_ns = from_ns + round((spec.measure_s_max or spec.measure_s) * SECOND_NS)
+    # With late readers the window ends when they are done, or with the last of so many messages: nobody knows yet.
+    is_open = spec.late is not None or spec.messages > 0
+    worker.set_window(from_ns, 0 if is_open else until_ns)
     measuring = Measuring(
         trial_id=trial_number(trial.store.directory),
         processes=worker.processes,
@@ -142,7 +145,7 @@ def _open_window(
     if is_collectable(spec):
         # For a controller that comes later, if this one ends once the trial is measured.
         trial.store.write_measuring(measuring)
-    trial.use_window(from_ns, until_ns if spec.late is None else 0)
+    trial.use_window(from_ns, 0 if is_open else until_ns)
     return measuring
 
 
@@ -158,14 +161,16 @@ def _measure_window(trial: RunningTrial[LoadSpec], follower: Follower, measuring
             follower.begin_phase(DRAIN, until_ns)
             if trial.faults is not None:
                 trial.faults.begin_faults(from_ns)
-            until_ns = _follow_window(trial, follower, from_ns, until_ns)
+            follow = _follow_messages if spec.messages else _follow_window
+            until_ns = follow(trial, follower, from_ns, until_ns)
         else:
             chased = chase_backlog(trial, follower, spec.late, from_ns, measuring.begin_mono_ns)
             until_ns = chased.until_ns
     # The load goes on until the window's last second is known: the window's end is not the end of the load.
     follower.follow_until_known(until_ns, patience_s=3.0)
     _await_faults(trial, follower)
-    aborted = follower.abort if until_ns < measuring.until_mono_ns and spec.late is None else None
+    is_cut = until_ns < measuring.until_mono_ns and spec.late is None
+    aborted = follower.abort if is_cut and follower.abort.broken is not None else None
     return MeasuredLoad(until_ns, cpu, chased, aborted)
 
 
@@ -179,11 +184,42 @@ def _follow_window(trial: RunningTrial[LoadSpec], follower: Follower, from_ns: i
         if end_ns >= until_ns:
             break
         trial.resources.observer(Note(f"{trial.spec.trial_id}: aborted, since '{follower.abort.broken.text}' holds."))
-        trial.worker.set_window(from_ns, end_ns)
-        trial.use_window(from_ns, end_ns)
-        follower.cut_phase_short(DRAIN, end_ns)
+        _end_window(trial, follower, from_ns, end_ns)
         follower.follow_until(end_ns)
         return end_ns
+    follower.follow_until(until_ns)
+    return until_ns
+
+
+def _end_window(trial: RunningTrial[LoadSpec], follower: Follower, from_ns: int, until_ns: int) -> None:
+    """Tell everybody where the window ends, which had no end or a later one."""
+    trial.worker.set_window(from_ns, until_ns)
+    trial.use_window(from_ns, until_ns)
+    follower.cut_phase_short(DRAIN, until_ns)
+
+
+def _follow_messages(trial: RunningTrial[LoadSpec], follower: Follower, from_ns: int, latest_ns: int) -> int:
+    """Follow the window until each of its messages has an outcome, or time is up, or a rule is broken.
+
+    Returns where it ended: with the last outcome.
+    """
+    spec = trial.spec
+    while True:
+        follower.follow_until(time.monotonic_ns() + SECOND_NS // 4)
+        seen = trial.worker.counts().window
+        outcomes = seen.acked + seen.failed
+        if outcomes >= spec.messages:
+            until_ns = seen.last_outcome_mono_ns + 1
+            break
+        broken = follower.abort.broken
+        if broken is not None or time.monotonic_ns() >= latest_ns:
+            until_ns = follower.next_second_edge(lead_s(len(trial.worker.processes)))
+            why = f"aborted, since '{broken.text}' holds" if broken else "the longest time that it may take is over"
+            trial.resources.observer(
+                Note(f"{spec.trial_id}: {why}: {outcomes:,} of {spec.messages:,} messages have an outcome.")
+            )
+            break
+    _end_window(trial, follower, from_ns, until_ns)
     follower.follow_until(until_ns)
     return until_ns
 

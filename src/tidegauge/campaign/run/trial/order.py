@@ -51,6 +51,7 @@ def load_order(
         # What is read before the clock starts would be in no figure.
         consumers_start_paused=isinstance(spec, ReadSpec),
         schedule=load.schedule if load else None,
+        window_messages=load.messages if load else 0,
     )
 
 

@@ -36,7 +36,11 @@ final class FromProto {
             Math.max(1, r.getPayload().getPoolBodies())),
         new TrialPlan.KeyRange(keys(r.getKeys()), r.getDistinctKeys()),
         new TrialPlan.Load(
-            arrival(r), r.getMsgsPerS(), schedule(r.getSchedule()), r.getOwnLagToleranceNs()),
+            arrival(r),
+            r.getMsgsPerS(),
+            schedule(r.getSchedule()),
+            r.getOwnLagToleranceNs(),
+            r.getWindowMessages()),
         client(r.getClient(), r.getPayload().getMessageBytes()),
         new TrialPlan.Variant(
             subscriptionType(r),

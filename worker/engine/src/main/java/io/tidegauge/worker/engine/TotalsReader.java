@@ -105,8 +105,17 @@ final class TotalsReader {
         .setWorkerCpuNs(used.cpuNs())
         .setGcPauseNs(used.gcPauseNs())
         .setCpuWaitNs(used.cpuWaitNs())
+        .setLastOutcomeMonoNs(lastOutcomeNs(acks, epoch))
         .addAllRecords(records(window))
         .build();
+  }
+
+  private static long lastOutcomeNs(Collection<AckRecorder> acks, int epoch) {
+    return acks.stream()
+        .filter(r -> r.hasEpoch(epoch))
+        .mapToLong(r -> r.get(AckRecorder.WINDOW_LAST_NS))
+        .max()
+        .orElse(0);
   }
 
   private List<RecordFigures> records(Window window) {

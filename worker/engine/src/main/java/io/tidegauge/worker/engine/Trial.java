@@ -72,7 +72,7 @@ public final class Trial {
     this.topics = topics;
     this.clients = clients;
     this.options = options;
-    this.msgsPerS = isClosedLoop() ? 0 : plan.load().firstMsgsPerS();
+    this.msgsPerS = isClosedLoop() ? 0 : plan.load().msgsPerS();
     this.threads =
         new LoadThreads(
             clients.producers(),
@@ -179,6 +179,7 @@ public final class Trial {
       if (!isClosedLoop()) {
         p.follow(new Schedule(arrivals(p.index(), count), profile));
       }
+      p.limitWindow(plan.load().windowMessagesOf(p.index(), count));
     }
     steady = profile;
     live.profile = profile;

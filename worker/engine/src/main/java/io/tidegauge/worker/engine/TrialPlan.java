@@ -65,12 +65,23 @@ public record TrialPlan(
   /**
    * When messages are due.
    *
-   * @param msgsPerS total over all producers; ignored by a closed loop
+   * @param msgsPerS total over all producers, until anything changes it; ignored by a closed loop
    * @param schedule what the rate does from the window's beginning on; null if it stays
    * @param ownLagToleranceNs own lag above this is counted
+   * @param windowMessages so many are sent in the measured window, by all producers, and none after
+   *     them; 0 = as many as are due
    */
   public record Load(
-      Arrival arrival, double msgsPerS, RateSchedule schedule, long ownLagToleranceNs) {
+      Arrival arrival,
+      double msgsPerS,
+      RateSchedule schedule,
+      long ownLagToleranceNs,
+      long windowMessages) {
+    /** A load that goes on until it is stopped. */
+    public Load(Arrival arrival, double msgsPerS, RateSchedule schedule, long ownLagToleranceNs) {
+      this(arrival, msgsPerS, schedule, ownLagToleranceNs, 0);
+    }
+
     /** Throws {@link IllegalArgumentException} with the reason if that makes no sense. */
     public Load {
       require(
@@ -78,11 +89,15 @@ public record TrialPlan(
       require(
           arrival == Arrival.CLOSED_LOOP || (msgsPerS >= 0 && !Double.isInfinite(msgsPerS)),
           "msgs_per_s must be 0 or more");
+      require(windowMessages >= 0, "window_messages must be 0 or more");
     }
 
-    /** The rate before anything changes it. */
-    public double firstMsgsPerS() {
-      return schedule == null ? msgsPerS : schedule.firstMsgsPerS();
+    /** How many of the window's messages are a producer's, of so many; all that are due if any. */
+    long windowMessagesOf(int producer, int producers) {
+      if (windowMessages == 0) {
+        return Long.MAX_VALUE;
+      }
+      return windowMessages / producers + (producer < windowMessages % producers ? 1 : 0);
     }
 
     /** The highest rate that is planned; infinite in a closed loop. */
@@ -90,7 +105,7 @@ public record TrialPlan(
       if (arrival == Arrival.CLOSED_LOOP) {
         return Double.POSITIVE_INFINITY;
       }
-      return schedule == null ? msgsPerS : schedule.msgsPerSMax();
+      return schedule == null ? msgsPerS : Math.max(msgsPerS, schedule.msgsPerSMax());
     }
   }
 

@@ -14,7 +14,11 @@ public final class AckRecorder extends Recorder {
   public static final int WINDOW_ACKED = 2;
   public static final int WINDOW_FAILED = 3;
   public static final int WINDOW_ACKED_WITHIN = 4;
-  private static final int SIZE = 5;
+
+  /** When the last outcome of a message of the window came; 0 without one. */
+  public static final int WINDOW_LAST_NS = 5;
+
+  private static final int SIZE = 6;
 
   /** Counters of a schedule's record. */
   public static final int RECORD_ACKED = 0;
@@ -40,6 +44,7 @@ public final class AckRecorder extends Recorder {
     boolean measured = window.contains(intendedNs);
     if (measured) {
       counters.add(WINDOW_ACKED, 1);
+      counters.set(WINDOW_LAST_NS, nowNs);
     }
     if (window.contains(nowNs)) {
       counters.add(WINDOW_ACKED_WITHIN, 1);
@@ -69,6 +74,7 @@ public final class AckRecorder extends Recorder {
     counters.add(FAILED, 1);
     if (window.contains(intendedNs)) {
       counters.add(WINDOW_FAILED, 1);
+      counters.set(WINDOW_LAST_NS, System.nanoTime());
       if (window.schedule() != null) {
         records.count(records.at(intendedNs), RECORD_FAILED);
       }
@@ -80,6 +86,7 @@ public final class AckRecorder extends Recorder {
     counters.set(WINDOW_ACKED, 0);
     counters.set(WINDOW_FAILED, 0);
     counters.set(WINDOW_ACKED_WITHIN, 0);
+    counters.set(WINDOW_LAST_NS, 0);
     response.begin(next.epoch());
     service.begin(next.epoch());
     records = Records.of(next, RECORD_SIZE, 2);

@@ -239,6 +239,13 @@ public final class LoadThread implements Runnable {
 
   /** Sends the next message of the producer whose turn it is. */
   private void send(Producer p, long dueNs, RateProfile profile, long now) {
+    Window window = live.window;
+    boolean measured = window.contains(p.isClosedLoop() ? now : dueNs);
+    if (measured && p.windowLeft() == 0) {
+      // It has sent its share of the messages: it never has a turn again.
+      due.poll();
+      return;
+    }
     Slot slot = p.take();
     if (slot == null) {
       p.blocking.begin(now);
@@ -249,7 +256,10 @@ public final class LoadThread implements Runnable {
       endBlocking(p, now);
     }
     long intended = p.isClosedLoop() ? now : dueNs;
-    recorder.sending(live.window, intended, now, p.lag.of(now - intended, waits));
+    recorder.sending(window, intended, now, p.lag.of(now - intended, waits));
+    if (measured) {
+      p.sentInWindow();
+    }
     long sequence = p.nextSequence();
     byte[] value = slot.ownValue == null ? values.next(p) : slot.ownValue;
     MessageHeader.writeMessage(value, sequence, intended);
@@ -377,7 +387,7 @@ public final class LoadThread implements Runnable {
     Window window = live.window;
     NeverSent neverSent = new NeverSent(live.profile, window, live.stopAtNs, System.nanoTime());
     for (Producer p : producers) {
-      recorder.neverSent(window, neverSent.count(p.schedule()));
+      recorder.neverSent(window, Math.min(p.windowLeft(), neverSent.count(p.schedule())));
     }
     if (neverSent.isEstimated()) {
       errors.add("engine", "messages due and never sent were too many to draw: estimated in part");

@@ -39,6 +39,9 @@ class OwnCellsWritten extends OwnCellsRoom {
   /** When the producer's next message is due, as its thread has it. */
   long dueNs;
 
+  /** How many messages the producer may still send in the measured window. */
+  long windowLeft = Long.MAX_VALUE;
+
   /** By the owner. */
   long sent() {
     return sent;

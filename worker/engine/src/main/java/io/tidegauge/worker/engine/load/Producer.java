@@ -98,6 +98,20 @@ public final class Producer {
     return schedule;
   }
 
+  /** Sets how many messages to send in the measured window. Before its load thread is started. */
+  public void limitWindow(long messages) {
+    mine.windowLeft = messages;
+  }
+
+  /** Messages that may still be sent in the measured window. By the load thread only. */
+  long windowLeft() {
+    return mine.windowLeft;
+  }
+
+  void sentInWindow() {
+    mine.windowLeft--;
+  }
+
   /**
    * @param bodies how many {@link #nextBody} has to choose from
    */

@@ -41,6 +41,9 @@ public final class RateSchedule {
      * Seconds until so much load is due; the root is of a form that stays exact for level rates.
      */
     private double secondsFor(double units) {
+      if (units <= 0) {
+        return 0;
+      }
       double bend = (toMsgsPerS - fromMsgsPerS) / (lengthNs / 1e9) / 2;
       double under = fromMsgsPerS * fromMsgsPerS + 4 * bend * units;
       return 2 * units / (fromMsgsPerS + Math.sqrt(Math.max(0, under)));
@@ -79,8 +82,8 @@ public final class RateSchedule {
     return records;
   }
 
-  /** The rate before the schedule begins. */
-  public double firstMsgsPerS() {
+  /** The rate with which the schedule begins. */
+  double firstMsgsPerS() {
     return phases[0].fromMsgsPerS();
   }
 
@@ -125,6 +128,11 @@ public final class RateSchedule {
       }
       cycles = (long) (units / whole);
       within = Math.max(0, units - cycles * whole);
+      if (within >= whole) {
+        // Rounded up to the next beginning, which may be far behind the last message of this one.
+        cycles++;
+        within = 0;
+      }
     }
     int i = phaseOf(within);
     long inside = (long) (phases[i].secondsFor(within - startUnits[i]) * 1e9);

@@ -245,6 +245,48 @@ class SendingTest {
     return Math.round(latencies.getMaxValue() / 1e6);
   }
 
+  /** Messages of the window and before it that producers with these shares sent. */
+  private long[] countSent(long... shares) {
+    long start = System.nanoTime();
+    live.profile = RateProfile.startingAt(start, 1_000);
+    live.window = new Window(1, start + SECOND_NS / 10, Long.MAX_VALUE);
+    live.stopAtNs = start + SECOND_NS / 2;
+    long[] sent = new long[2];
+    Producer[] all = new Producer[shares.length];
+    for (int i = 0; i < all.length; i++) {
+      all[i] =
+          producer(
+              slot -> {
+                sent[live.window.contains(slot.intendedNs()) ? 1 : 0]++;
+                slot.acked();
+              },
+              null);
+      all[i].follow(new Schedule(new UniformArrivals(i, all.length), live.profile));
+      all[i].limitWindow(shares[i]);
+    }
+    LoadThread thread =
+        new LoadThread("test", all, live, null, errors, new Heartbeat(), SECOND_NS, 0, 0);
+    thread.run();
+    assertThat(thread.recorder().get(LoadRecorder.WINDOW_INTENDED)).isEqualTo(sent[1]);
+    return sent;
+  }
+
+  @Test
+  void ofAWindowsMessagesEachProducerSendsItsShareAndNoneAfterIt() {
+    assertThat(countSent(3, 2, 0)).containsExactly(100, 5);
+    assertThat(countSent(7)).containsExactly(100, 7);
+    assertThat(countSent(Long.MAX_VALUE)).containsExactly(100, 401);
+  }
+
+  @Test
+  void theLastOutcomeOfAWindowIsThatOfItsOwnMessages() {
+    AckRecorder recorder = new AckRecorder();
+    Window window = new Window(1, 1_000, 2_000);
+    recorder.acked(window, 1_500, 1_500, 5_000);
+    recorder.acked(window, 900, 900, 6_000);
+    assertThat(recorder.get(AckRecorder.WINDOW_LAST_NS)).isEqualTo(5_000);
+  }
+
   @Test
   void onlyTheWindowsPartOfABlockingIsTheWindows() {
     LoadRecorder recorder = new LoadRecorder(0);

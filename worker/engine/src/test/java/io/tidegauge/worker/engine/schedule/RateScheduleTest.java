@@ -78,6 +78,38 @@ class RateScheduleTest {
   }
 
   @Test
+  void afterALastPauseNothingIsDue() {
+    RateSchedule ending = new RateSchedule(List.of(level(100, 1, 0), level(0, 5, 1)), false);
+    assertThat(ending.timeOf(99)).isEqualTo(990_000_000L);
+    assertThat(ending.timeOf(100)).isEqualTo(Long.MAX_VALUE);
+    assertThat(ending.timeOf(250)).isEqualTo(Long.MAX_VALUE);
+  }
+
+  @Test
+  void burstsFromNothingSendInBurstsOnly() {
+    RateSchedule burst = new RateSchedule(List.of(level(0, 3, 0), level(50_000, 2, 1)), true);
+    for (long unit : new long[] {0, 1, 99_999, 100_000, 100_001, 12_345_678_901L}) {
+      long ns = burst.timeOf(unit);
+      assertThat(ns / (5 * S)).as("cycle of %s", unit).isEqualTo(unit / 100_000);
+      assertThat(ns % (5 * S)).as("place of %s", unit).isGreaterThanOrEqualTo(3 * S);
+    }
+    RateSchedule last = new RateSchedule(List.of(level(1, 0.1, 0), level(0, 3, 1)), true);
+    for (int i = 0; i < 1_000; i++) {
+      assertThat(last.timeOf(i * 0.1) % 3_100_000_000L).isLessThanOrEqualTo(100_000_000L);
+    }
+  }
+
+  @Test
+  void aRampFromNothingHasItsMessagesInside() {
+    RateSchedule ramp =
+        new RateSchedule(List.of(new RateSchedule.Phase(0, 1_000, 20 * S, 0)), false);
+    assertThat(ramp.timeOf(0)).isZero();
+    assertThat(ramp.timeOf(2_500)).isEqualTo(10 * S);
+    assertThat(ramp.timeOf(9_999)).isLessThan(20 * S);
+    assertThat(ramp.timeOf(10_000)).isEqualTo(20 * S);
+  }
+
+  @Test
   void whatMakesNoSenseIsRefused() {
     assertThatThrownBy(() -> new RateSchedule(List.of(level(0, 5, 0)), false))
         .hasMessageContaining("send something");
