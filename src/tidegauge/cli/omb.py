@@ -248,7 +248,8 @@ def _write_results(
         repeat = f"-{block + 1}" if block else ""
         name = f"{translation.workload.label}-{driver}-{began:%Y-%m-%d-%H-%M-%S}{repeat}.json"
         for path in (run.path / name, *([output / name] if output else [])):
-            store.write_omb_result(trial, names, translation.campaign.workload, path)
+            workload, period_s = translation.campaign.workload, translation.workload.fields.period_s
+            store.write_omb_result(trial, names, workload, path, period_s)
             paths.append(path)
     return paths, ""
 

@@ -249,6 +249,8 @@ def _compose_root(path: Path, text: str) -> Node | None:
         line = mark.line + 1 if mark else 1
         problem = _QUOTED.sub("", error.problem or error.context or "")
         starred = " (text that begins with '*', '&' or '!' must be in quotes)" if error.problem != problem else ""
+        if "'\\t'" in (error.problem or ""):
+            problem, starred = "a line begins with a tab", " (write spaces)"
         raise UserError(
             f"{path}:{line}: this is not valid YAML: {problem}{starred}.",
             "Fix that line: most often it is the indentation, a missing ':' or an unclosed quote.",

@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import inf
 from pathlib import Path
 
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
@@ -13,14 +15,15 @@ from tidegauge.campaign.read.overriding import with_memory
 from tidegauge.campaign.read.parse import names_for_thresholds
 from tidegauge.config.fields import option_of
 from tidegauge.config.source import Source, raise_problems
+from tidegauge.config.units import Rate, RateSpan, ScheduleRule
 from tidegauge.durability import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import UserError, did_you_mean
+from tidegauge.experiments.latency import MEASURE_S_MAX
 from tidegauge.experiments.procedure import experiments
 from tidegauge.fleet.file import FleetFile, read_fleet_file
 from tidegauge.model.workload import IN_FLIGHT_BYTES_MOST, Keys, SubscriptionType, Workload
 from tidegauge.numbers import plural
 from tidegauge.omb.files import (
-    UNREACHABLE_MSGS_PER_S,
     ReadDriver,
     ReadWorkload,
     read_driver,
@@ -33,7 +36,7 @@ from tidegauge.thresholds import parse_threshold
 
 _MINUTE_S = 60.0
 _WARM_UP_S = (1.0, 3600.0)
-_MEASURE_S = (1.0, 86_400.0)
+_MEASURE_S = (1.0, MEASURE_S_MAX)
 _SEARCH_WARM_UP_S = (7.0, 20.0)
 _SEARCH_TRIAL_S = (8.0, 20.0)
 _CONFIRM_S = (_SEARCH_TRIAL_S[0], _MEASURE_S[1])
@@ -109,7 +112,7 @@ def translate_all(
     workloads_read = [read_workload(path) for path in sorted(workloads, key=lambda path: path.stem)]
     workload_pairs: list[tuple[ReadWorkload, Workload]] = []
     for read, _ in workloads_read:
-        workload = _check_and_translate(read, time_scale) if read else None
+        workload = _check_and_translate(read, managed, time_scale) if read else None
         if read and workload:
             workload_pairs.append((read, workload))
     for driver, source in drivers_read:
@@ -187,8 +190,11 @@ def _check_subscriptions(workload: Workload, kind: SubscriptionType, source: Sou
         source.complain(at, "'Exclusive': a subscription has one consumer, and the workload asks for several")
 
 
-def _check_and_translate(read: ReadWorkload, time_scale: float) -> Workload | None:
+def _check_and_translate(read: ReadWorkload, managed: bool, time_scale: float) -> Workload | None:
     source, fields = read.source, read.fields
+    if managed and fields.existing_topics:
+        key = "topicNames" if fields.topic_names else "existingTopicList"
+        source.complain((key,), "servers that are started here have no topics yet: attach to a cluster that has them")
     times = {
         "warmupDurationMinutes": (fields.warmup_duration_minutes, _WARM_UP_S),
         "testDurationMinutes": (fields.test_duration_minutes, _MEASURE_S),
@@ -203,6 +209,10 @@ def _make_translation(
     read: ReadWorkload, workload: Workload, driver: ReadDriver, *, managed: bool, time_scale: float, chosen: Chosen
 ) -> Translation:
     terms = driver.terms
+    if workload.existing_topics:
+        # Others made them, so a level is only to be expected.
+        terms = replace(terms, level=replace(terms.level, as_found=True))
+        driver = replace(driver, terms=terms)
     workload = _with_clients(workload, terms, chosen)
     system = SystemChoice(
         name=driver.system.name,
@@ -248,12 +258,19 @@ def _make_translation(
         *terms.notes,
         *([_servers_note(driver, "on the fleet's hosts" if chosen.fleet else "here")] if managed else []),
         *([] if chosen.level else [_durability_note(driver)]),
+        *(_meaning_of_figures(workload) if workload.producers else []),
+    ]
+    with_thresholds = replace(campaign, thresholds=_parse_thresholds(chosen.thresholds, campaign))
+    return Translation(with_thresholds, read, driver, tuple(all_notes))
+
+
+def _meaning_of_figures(workload: Workload) -> list[str]:
+    """What OMB's figures are of messages that are sent here."""
+    return [
         f"Each producer has at most {workload.in_flight_messages():,} messages in flight; OMB has no such bound.",
         _MEANING_OF_PUBLISHING,
         *([_MEANING_OF_READING] if workload.subscriptions else []),
     ]
-    with_thresholds = replace(campaign, thresholds=_parse_thresholds(chosen.thresholds, campaign))
-    return Translation(with_thresholds, read, driver, tuple(all_notes))
 
 
 def _parse_thresholds(texts: Sequence[str], campaign: Campaign) -> tuple[str, ...]:
@@ -278,7 +295,8 @@ def _with_chosen_memory(system: SystemChoice, chosen: Chosen, nodes: int) -> Sys
 
 def _choose_experiment(read: ReadWorkload, time_scale: float) -> tuple[ExperimentChoice, list[str]]:
     """The experiment that the rate asks for, and what to note about it."""
-    rate = read.fields.producer_rate
+    fields = read.fields
+    rate = fields.producer_rate
     sentences = [f"Durations of the files are multiplied by {time_scale:g} (--time-scale)."] if time_scale != 1 else []
     minutes = {
         "warmupDurationMinutes": (read.fields.warmup_duration_minutes, _WARM_UP_S),
@@ -296,10 +314,23 @@ def _choose_experiment(read: ReadWorkload, time_scale: float) -> tuple[Experimen
         "measure": _seconds_text(measure_s),
         "drain-max": _DRAIN_MAX,
     }
-    if rate >= UNREACHABLE_MSGS_PER_S:
+    if fields.only_reads:
         sentences.append(
-            f"producerRate: {rate} is no rate that anything reaches but OMB's way to say 'as fast as it goes': "
-            "measured as `peak`, a closed loop. Its rate may be above what is sustainable; producerRate: 0 finds that."
+            "consumerOnly: nobody sends. Topics are read from their beginning, as `read`, for testDurationMinutes or "
+            "until nothing has come for 5 s; producers and rates have no effect, and there is no warm-up."
+        )
+        return _experiment_choice("read", {"measure": times["measure"]}), sentences
+    if fields.sends_by_turns:
+        return _scheduled_experiment(read, times, measure_s, time_scale, sentences)
+    if fields.is_unlimited:
+        way = (
+            "no rate that anything reaches but OMB's way to say 'as fast as it goes'"
+            if rate > 0
+            else "the way of Pravega's fork to say 'as fast as it goes' (other versions of OMB search)"
+        )
+        sentences.append(
+            f"producerRate: {rate} is {way}: measured as `peak`, a closed loop. Its rate may be above what is "
+            "sustainable; producerRate: 0 finds that."
         )
         return _experiment_choice("peak", times), sentences
     if read.fields.consumer_backlog_size_gb:
@@ -317,6 +348,39 @@ def _choose_experiment(read: ReadWorkload, time_scale: float) -> tuple[Experimen
         "confirm": _seconds_text(measure_s),
     }
     return _experiment_choice("max-throughput", search), sentences
+
+
+def _scheduled_experiment(
+    read: ReadWorkload, times: Mapping[str, str], measure_s: float, time_scale: float, sentences: Sequence[str]
+) -> tuple[ExperimentChoice, list[str]]:
+    """A workload whose rate changes with time, evenly from point to point, as in the forks that have such."""
+    fields = read.fields
+    key, points = fields.sends_by_turns, [(at_s * time_scale, rate) for at_s, rate in fields.rate_points]
+    spans = _spans_of_rates(float(fields.producer_initial_rate or points[0][1]), points, measure_s)
+    rates_noted = {
+        f"{key} becomes a schedule of `latency` over testDurationMinutes, {plural(len(spans), 'part')}, which begins "
+        "with what is measured; in the fork the warm-up is part of it.": True,
+        f"{key}: the first of these times of the day is now.": fields.has_times_of_day,
+        f"{key}: a rate of 0 becomes 1 msg/s.": any(rate == 0 for _, rate in points),
+        f"producerRate has no effect beside {key}.": bool(fields.producer_rate),
+    }
+    options: dict[str, object] = {name: length for name, length in times.items() if name != "measure"}
+    chosen = _experiment_choice("latency", {**options, "rate": ScheduleRule(spans)})
+    return chosen, [*sentences, *(sentence for sentence, is_so in rates_noted.items() if is_so)]
+
+
+def _spans_of_rates(first: float, points: Sequence[tuple[float, int]], measure_s: float) -> tuple[RateSpan, ...]:
+    """The parts of the measured time, each with its rates at both ends. `points`: (second, rate), in order of time."""
+    # Before the first point the rate stands still, as after the last.
+    begin_s, (end_s, last) = points[0][0], points[-1]
+    parts = [(0.0, first, begin_s, first), *((*low, *high) for low, high in pairwise(points)), (end_s, last, inf, last)]
+    spans = []
+    for from_s, low, until_s, high in parts:
+        length_s = min(until_s, measure_s) - from_s
+        if length_s > 0:
+            to_rate = low + (high - low) * length_s / (until_s - from_s)
+            spans.append(RateSpan(Rate(max(1.0, low)), Rate(max(1.0, to_rate)), length_s))
+    return tuple(spans)
 
 
 def _backlog_experiment(

@@ -1,8 +1,9 @@
 """A trial's result in the JSON of the OpenMessaging Benchmark (OMB), with all its fields and no others.
 
-Periods of ten seconds, as OMB's. Publish latency is from the actual send (our service time), publish delay the time
-before it, both as OMB defines them; end-to-end latency is ours, from the intended time. Units as OMB's: milliseconds,
-and microseconds for the delay. Source: OMB's classes TestResult, WorkloadGenerator and WorkerStats.
+Periods of ten seconds, as OMB's, or as long as a fork's workload says. Publish latency is from the actual send (our
+service time), publish delay the time before it, both as OMB defines them; end-to-end latency is ours, from the intended
+time. Units as OMB's: milliseconds, and microseconds for the delay. Source: OMB's classes TestResult, WorkloadGenerator
+and WorkerStats.
 """
 
 from __future__ import annotations
@@ -29,9 +30,11 @@ _SERIES = {"publishLatency": "service", "publishDelayLatency": "delay", "endToEn
 _NS_PER_MS, _NS_PER_US = 1e6, 1e3
 
 
-def write_omb_result(trial: StoredTrial, names: tuple[str, str], workload: Workload, path: Path) -> None:
+def write_omb_result(
+    trial: StoredTrial, names: tuple[str, str], workload: Workload, path: Path, period_s: float = PERIOD_S
+) -> None:
     """Write a finished trial's result. `names`: of workload and driver. Raises `RunFailedError` if that can't be."""
-    text = json.dumps(omb_result(trial.directory, names, workload), indent=2, allow_nan=False) + "\n"
+    text = json.dumps(omb_result(trial.directory, names, workload, period_s), indent=2, allow_nan=False) + "\n"
     write_bytes(path, text.encode())
 
 
@@ -45,7 +48,9 @@ def kept_omb_files(run: Path) -> list[str]:
     return [path.name for path in entries_of_directory(run / "omb")]
 
 
-def omb_result(directory: Path, names: tuple[str, str], workload: Workload) -> dict[str, Any]:
+def omb_result(
+    directory: Path, names: tuple[str, str], workload: Workload, period_s: float = PERIOD_S
+) -> dict[str, Any]:
     """The fields of OMB's result from a finished trial's directory."""
     content: dict[str, Any] = {
         "workload": names[0],
@@ -60,7 +65,7 @@ def omb_result(directory: Path, names: tuple[str, str], workload: Workload) -> d
     from_ns, until_ns = int(totals["from_mono_ns"]), int(totals["until_mono_ns"])
     rows = read_seconds(directory)
     measured = _rows_of_window(rows, from_ns, until_ns)
-    periods = periods_of(measured, from_ns)
+    periods = periods_of(measured, from_ns, period_s)
     content |= _rates_by_period(periods)
     window = list(each_interval(directory / "window.hlog"))
     for field, series in _SERIES.items():
@@ -90,16 +95,18 @@ def _rows_of_window(rows: Sequence[Mapping[str, Any]], from_ns: int, until_ns: i
     return [max(rows, key=lambda row: min(row["until_mono_ns"], until_ns) - max(row["from_mono_ns"], from_ns))]
 
 
-def periods_of(rows: Sequence[Mapping[str, Any]], from_ns: int) -> list[list[Mapping[str, Any]]]:
-    """Seconds by periods of ten; a rest shorter than half a period joins the one before."""
+def periods_of(
+    rows: Sequence[Mapping[str, Any]], from_ns: int, period_s: float = PERIOD_S
+) -> list[list[Mapping[str, Any]]]:
+    """Seconds by periods; a rest shorter than half a period joins the one before."""
     periods: list[list[Mapping[str, Any]]] = []
     for row in rows:
-        number = int((_middle_ns(row) - from_ns) / 1e9 / PERIOD_S)
+        number = int((_middle_ns(row) - from_ns) / 1e9 / period_s)
         while len(periods) <= number:
             periods.append([])
         periods[number].append(row)
     periods = [period for period in periods if period]
-    if len(periods) > 1 and len(periods[-1]) < PERIOD_S / 2:
+    if len(periods) > 1 and len(periods[-1]) < period_s / 2:
         last = periods.pop()
         periods[-1] = [*periods[-1], *last]
     return periods

@@ -241,6 +241,7 @@ def test_a_missing_key_is_named(tmp_path: Path, missing: str) -> None:
         ("kafka\n", "not a single value"),
         ("name: x\nsystems: [kafka\nexperiments: y\n", "campaign.yaml:3: this is not valid YAML"),
         ("name: x\n  systems: 3\n", "campaign.yaml:2: this is not valid YAML"),
+        ("name: x\n\tsystems: 3\n", "campaign.yaml:2: this is not valid YAML: a line begins with a tab (write spaces)"),
         ("name: x\n---\nname: y\n", "not valid YAML"),
         ("name: \x00\n", "not valid YAML"),
         ("name: &a [*a]\n", "refers to itself"),

@@ -10,7 +10,12 @@ from sentence_scenes import Scene, Stage, make_tests
 from sentence_templates import Claim, claims_of, modules_of
 
 from tidegauge.errors import UserError
+from tidegauge.omb.files import OF_FORKS as OF_WORKLOADS
 from tidegauge.omb.translate import Chosen, translate_all
+from tidegauge.systems.kafka.omb import OF_FORKS as OF_KAFKA
+from tidegauge.systems.omb import NAMES_OF_TOPICS
+from tidegauge.systems.pulsar.omb import OF_FORKS as OF_PULSAR
+from tidegauge.systems.rabbitmq.omb import OF_FORKS as OF_RABBITMQ
 
 MODULES = [*modules_of("omb"), *(f"systems/{system}/omb.py" for system in ("kafka", "pulsar", "rabbitmq"))]
 NO_SENTENCES = (
@@ -22,8 +27,7 @@ NO_SENTENCES = (
     "it belongs into commonConfig",
     "Tidegauge writes ",
     "Tidegauge reads ",
-    "every subscription has a group of its own",
-    "no transactions are measured",
+    "no transactions are measured: leave it out",
     "Apache Kafka has no such setting",
     "brokers that are started here have no remote",
     "is given twice; keep one",
@@ -37,7 +41,10 @@ NO_SENTENCES = (
     "is above replicationFactor",
     "bootstrap.servers is missing",
     "put it into producerConfig",
-    "'{}' needs secrets: {}",
+    "'{}': taken over are {}",
+    "needs a username, and as the password",
+    "sends in transactions, which",
+    "sends and reads over two protocols",
     "'{}': only PEM is read",
     "can't be set: {}",
     "topics that are kept nowhere",
@@ -49,6 +56,21 @@ NO_SENTENCES = (
     "only the token plugin",
     "'{}': there is no such file (looked for",
     "streams are read over their own protocol",
+    # `test_forks.py` has what becomes of each key.
+    *{
+        text: None
+        for keys in (OF_WORKLOADS, OF_KAFKA, OF_PULSAR, OF_RABBITMQ)
+        for text in {**keys.noted, **keys.refused}.values()
+        if text != NAMES_OF_TOPICS and not text.startswith("no transactions")
+    },
+    "servers that are started here have no topics",
+    "the servers that are started here are",
+    "producers go on while a backlog is read: write false",
+    "has more than {} entries",
+    "needs producerInitialRate",
+    "must be [HOUR, MINUTE, RATE]",
+    "a backlog (consumerBacklogSizeGB) is built and read",
+    "'{}': a backlog is built in new topics",
 )
 CLASS = "io.openmessaging.benchmark.driver"
 PULSAR = f"name: P\ndriverClass: {CLASS}.pulsar.PulsarBenchmarkDriver\n"
@@ -137,6 +159,15 @@ SCENES: dict[str, Scene] = {
     "no bodies": said_of(randomizedPayloadPoolSize=0),
     "random bodies, and a file": said_of(payloadFile="whole.data"),
     "no file of payloads": said_of(**PLAIN),
+    "no number of consumers": said_of(consumerPerSubscription=None),
+    "topics of others": said_of(topicNames="orders"),
+    "topics of others, to be read": said_of(topicNames="orders", consumerOnly="true"),
+    "a rate to begin with": said_of(producerInitialRate=100),
+    "keys by turns, as they were called": said_of(keyDistributor="ROUND_ROBIN"),
+    "periods of half seconds": said_of(logIntervalMillis=2500),
+    "rates by time": said_of(producerInitialRate=1, producerRateTimeline="[{timeSeconds: 9, rate: 5}]"),
+    "rates by the clock": said_of(producerRate=0, producerRateList="[[4, 0, 5], [5, 0, 0]]"),
+    "no limit of the rate": said_of(producerRate=-1),
     "a file of payloads": said_of(**PLAIN, payloadFile="whole.data"),
     "a file that is not there": said_of(**PLAIN, payloadFile="none.data"),
     "a file of another size": said_of(**PLAIN, payloadFile="short.data"),
@@ -152,7 +183,7 @@ SCENES: dict[str, Scene] = {
     "a backlog to a thousandth": said_of(**BACKLOG, backlogDrainRatio=0.001),
     "a backlog as far as it goes": said_of(**BACKLOG, backlogDrainRatio=0.0),
     "half as long": said_of(time_scale=0.5),
-    "days": said_of(testDurationMinutes=2000),
+    "days": said_of(testDurationMinutes=50_000),
     "no warm-up": said_of(warmupDurationMinutes=0),
     "a rate of 0": said_of(producerRate=0),
     "a rate of 0 for a second": said_of(producerRate=0, testDurationMinutes=1, time_scale=0.1),
@@ -161,7 +192,9 @@ SCENES: dict[str, Scene] = {
     # Of drivers.
     "Kafka": kafka(),
     "a driver that is nearly known": said_of(DRIVER.replace("kafka.Kafka", "kafak.Kafka")),
-    "another's protocol": said_of(DRIVER.replace("kafka.Kafka", "redpanda.Redpanda")),
+    "another's protocol": said_of(DRIVER.replace("kafka.Kafka", "automq.AutoMq")),
+    "a product's driver": said_of(DRIVER.replace("kafka.Kafka", "redpanda.Redpanda")),
+    "a login without SASL": common("sasl.mechanism=PLAIN"),
     "a driver that nobody knows": said_of(DRIVER.replace("kafka.Kafka", "redis.Redis")),
     "two of three in sync": topic("min.insync.replicas=2"),
     "two of five in sync": topic("min.insync.replicas=2", 5),
@@ -176,6 +209,7 @@ SCENES: dict[str, Scene] = {
     "short-lived": topic("retention.ms=1000"),
     "named clients": common("client.id=x"),
     "a named producer": kafka({"producerConfig": "acks=all\n  linger.ms=0\n  client.id=x"}),
+    "a group": kafka({"consumerConfig": "group.id=x"}),
     "more settings than clients have": kafka({"producerConfig": "\n  ".join(f"k{n}=1" for n in range(501))}),
     "a fork's setting": kafka({"producerConfig": "acks=all\n  linger.ms=0\n  linger.mss=1"}),
     "keys without encryption": common("ssl.truststore.location=/ca.pem\n  ssl.truststore.type=PEM"),
@@ -203,6 +237,8 @@ SCENES: dict[str, Scene] = {
     "an exclusive consumer": pulsar(consumer="Exclusive"),
     "RabbitMQ": rabbitmq(),
     "RabbitMQ of others": rabbitmq(managed=False),
+    "RabbitMQ's one address": said_of(RABBITMQ.replace("amqpUris: [{}]", "brokerAddress: h")),
+    "RabbitMQ's address beside others": rabbitmq("brokerAddress: h\n"),
     "RabbitMQ's pace": rabbitmq("producerCreationDelay: 5\n"),
     "a quorum queue of transient messages": rabbitmq("queueType: QUORUM\n"),
     "a quorum queue of persistent messages": rabbitmq("queueType: QUORUM\nmessagePersistence: true\n"),
@@ -226,7 +262,13 @@ CLAIMS = [
     Claim("'{}': must be 0 (what is drained", "a backlog to a thousandth", "a backlog as far as it goes"),
     Claim("'{}': must be from {} (a message carries", "tiny messages", "files"),
     Claim("'{}': must be from 1 to {}", "no bodies", "files"),
-    Claim("must name a file, unless", "no file of payloads", "a file of payloads"),
+    Claim("driverClass: {} speaks {}'s protocol", "a product's driver", "Kafka"),
+    Claim("Neither payloadFile nor useRandomized", "no file of payloads", "a file of payloads"),
+    Claim("consumerPerSubscription is left out", "no number of consumers", "files"),
+    Claim("{}: topics of the cluster are used", "topics of others", "files"),
+    Claim("producerInitialRate has no effect", "a rate to begin with", "rates by time"),
+    Claim("keyDistributor: ROUND_ROBIN is what", "keys by turns, as they were called", "files"),
+    Claim("{}: {} becomes {}: periods have whole", "periods of half seconds", "files"),
     Claim("'{}': there is no such file beside", "a file that is not there", "a file of another size"),
     Claim("{} has {} bytes, but messageSize", "a file of another size", "a file of payloads"),
     # omb/translate.py
@@ -243,7 +285,14 @@ CLAIMS = [
     Claim("Durations of the files are multiplied", "half as long", "files"),
     Claim("{}: {} becomes {} s, the shortest there is", "no warm-up", "half as long"),
     Claim("{}: {} becomes {} s, the shortest there is", "a rate of 0 for a second", "a second and a half"),
-    Claim("producerRate: {} is no rate that anything", "a rate without an end", "a rate of 0"),
+    Claim("producerRate: {} is {}: measured as `peak`", "a rate without an end", "a rate of 0"),
+    Claim("no rate that anything reaches", "a rate without an end", "no limit of the rate"),
+    Claim("the way of Pravega's fork", "no limit of the rate", "a rate without an end"),
+    Claim("consumerOnly: nobody sends", "topics of others, to be read", "topics of others"),
+    Claim("{} becomes a schedule of `latency`", "rates by time", "files"),
+    Claim("{}: the first of these times of the day", "rates by the clock", "rates by time"),
+    Claim("{}: a rate of 0 becomes 1", "rates by the clock", "rates by time"),
+    Claim("producerRate has no effect beside", "rates by time", "rates by the clock"),
     Claim("producerRate: 0 becomes `max-throughput`", "a rate of 0", "a rate without an end"),
     Claim("backlogDrainRatio: 0 asks for no more", "a backlog as far as it goes", "a backlog"),
     Claim("OMB waits for ever", "a backlog", "a backlog as far as it goes"),
@@ -270,8 +319,10 @@ CLAIMS = [
     Claim("remote.storage.enable=true: what share", "tiered", "diskless"),
     Claim("topicConfig: messages that retention", "short-lived", "tiered"),
     Claim("topicConfig: messages that retention", "short-lived", "kept for ever"),
-    Claim("commonConfig: client.id has no effect", "named clients", "a named producer"),
-    Claim("{}: client.id has no effect", "a named producer", "Kafka"),
+    Claim("{}: {} has no effect here: {}.", "named clients", "Kafka"),
+    Claim("each client has a name of its own", "a named producer", "a group"),
+    Claim("each subscription has a group of its own", "a group", "a named producer"),
+    Claim("commonConfig: without security.protocol=SASL_SSL", "a login without SASL", "named clients"),
     Claim("{}: {}{} is left out: {} of {}", "a fork's setting", "a named producer"),
     Claim("has more than {} settings", "more settings than clients have", "a fork's setting"),
     Claim("commonConfig: without security.protocol=SSL", "keys without encryption", "keys with encryption"),
@@ -289,6 +340,8 @@ CLAIMS = [
     Claim("client.persistence is not imposed", "Pulsar", "Pulsar, to be managed"),
     Claim("client.tlsTrustCertsFilePath has no effect", "a certificate without TLS", "a certificate with TLS"),
     # systems/rabbitmq/omb.py
+    Claim("brokerAddress, which OMB had before", "RabbitMQ's one address", "RabbitMQ's address beside others"),
+    Claim("brokerAddress has no effect beside", "RabbitMQ's address beside others", "RabbitMQ's one address"),
     Claim("{}: no effect here, clients are made", "RabbitMQ's pace", "RabbitMQ"),
     Claim("The management plugin is looked for", "RabbitMQ of others", "RabbitMQ"),
     Claim(

@@ -259,8 +259,8 @@ class TestTheCampaign:
     def test_every_problem_of_every_file_is_reported_at_once(self, tmp_path: Path) -> None:
         (tmp_path / "d.yaml").write_text(DRIVER.replace("acks=all", "acks=0"))
         with pytest.raises(UserError) as caught:
-            translated(tmp_path, topics=0, testDurationMinutes=2000)
-        for words in ("w.yaml:2: topics", "w.yaml:14: testDurationMinutes: '2000'", "d.yaml:7: producerConfig.acks"):
+            translated(tmp_path, topics=0, testDurationMinutes=50_000)
+        for words in ("w.yaml:2: topics", "w.yaml:14: testDurationMinutes: '50000'", "d.yaml:7: producerConfig.acks"):
             assert words in str(caught.value)
         assert "docs/omb.md lists every key" in caught.value.hint
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from tidegauge.config.workload import WorkloadFields
 from tidegauge.experiments.procedure import experiments
 from tidegauge.fairness import OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS, Property
 from tidegauge.model.use import Resource
-from tidegauge.omb.files import WorkloadFile
+from tidegauge.omb.files import OF_FORKS, WorkloadFile
 from tidegauge.statistics.figures import known_names
 from tidegauge.store.seconds import columns
 from tidegauge.store.telemetry import COLUMNS as TELEMETRY_COLUMNS
@@ -151,7 +152,12 @@ def test_every_key_of_omb_is_documented() -> None:
     models += [model for model in DriverFields.__subclasses__() if "tidegauge" in model.__module__]
     assert len(models) > 3
     assert [missing(keys_of_omb(model), text) for model in models] == [[] for _ in models]
-    assert missing([*keys_of_omb(models[1]), "reset"], text) == ["reset"]
+    assert missing([*keys_of_omb(models[1]), "resets"], text) == ["resets"]
+    forks = [OF_FORKS, *(sys.modules[model.__module__].OF_FORKS for model in models[1:])]
+    keys = [
+        place.split(".")[-1] for keys_of_forks in forks for place in {**keys_of_forks.noted, **keys_of_forks.refused}
+    ]
+    assert missing(keys, text) == []
 
 
 def crowded_sections(text: str) -> list[str]:

@@ -168,3 +168,9 @@ def test_quantiles_can_be_drawn_as_ombs_charts_do() -> None:
 
 def test_nothing_recorded_is_zero_and_no_quantiles() -> None:
     assert quantiles(EMPTY, MS) == {}
+
+
+def test_periods_are_as_long_as_a_fork_says() -> None:
+    seconds = [{"from_mono_ns": n * 10**9, "until_mono_ns": (n + 1) * 10**9} for n in range(7)]
+    assert [len(period) for period in periods_of(seconds, 0, 2.0)] == [2, 2, 2, 1]
+    assert [len(period) for period in periods_of(seconds, 0, 1.0)] == [1] * 7

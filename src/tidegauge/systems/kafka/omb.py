@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from tidegauge.config.properties import PROPERTIES_MAX, parse_properties, write_property
+from tidegauge.config.properties import JAAS, PROPERTIES_MAX, jaas_options, parse_properties, write_property
 from tidegauge.config.source import Source, validate
 from tidegauge.durability import NODES_FOR_REPLICATION, is_majority, level_of
 from tidegauge.errors import did_you_mean, nearest_names
@@ -21,7 +21,16 @@ from tidegauge.systems.attach import TlsChoice, holds_secret, names_secret
 from tidegauge.systems.client_settings import ClientSettingRules, may_be_name, read_client_settings
 from tidegauge.systems.kafka.clients import FILE, NO_ACKNOWLEDGEMENT
 from tidegauge.systems.kafka.level import FLUSH_SCHEDULER, MIN_IN_SYNC, NEVER, REPLICAS_FOR_MAJORITY
-from tidegauge.systems.omb import AUTH_ADVICE, IN_FLIGHT_MESSAGES_MAX, DriverFields, DriverTerms, OmbDriver
+from tidegauge.systems.omb import (
+    AUTH_ADVICE,
+    IN_FLIGHT_MESSAGES_MAX,
+    NAMES_OF_TOPICS,
+    DriverFields,
+    DriverTerms,
+    KeysOfForks,
+    OmbDriver,
+    secret_of,
+)
 
 TOPIC, COMMON, PRODUCER, CONSUMER = "topicConfig", "commonConfig", "producerConfig", "consumerConfig"
 _BATCH_BYTES, _LINGER_MS = 16_384, 5
@@ -44,7 +53,7 @@ _OF_BOTH_CLIENTS = (
 )
 _RACK = "client.rack"
 _OF_CONSUMERS = (_RACK, "default.api.timeout.ms")
-_COMMON_KEYS = ["bootstrap.servers", "client.id", "security.protocol", *_OF_BOTH_CLIENTS, *_OF_CONSUMERS]
+_COMMON_KEYS = ["bootstrap.servers", "client.id", "group.id", "security.protocol", *_OF_BOTH_CLIENTS, *_OF_CONSUMERS]
 _ROLES = {PRODUCER: client_settings.PRODUCER, CONSUMER: client_settings.CONSUMER}
 _SET_HERE = {
     "bootstrap.servers": "it belongs into commonConfig",
@@ -52,9 +61,19 @@ _SET_HERE = {
     "value.serializer": "Tidegauge writes values itself",
     "key.deserializer": "Tidegauge reads keys itself",
     "value.deserializer": "Tidegauge reads values itself",
-    "group.id": "every subscription has a group of its own",
-    "transactional.id": "no transactions are measured",
+    "transactional.id": "no transactions are measured: leave it out",
 }
+_NOT_HERE = {
+    "client.id": "each client has a name of its own",
+    "group.id": "each subscription has a group of its own",
+}
+OF_FORKS = KeysOfForks(
+    noted={"reset": NAMES_OF_TOPICS},
+    refused={
+        "requestsPerTransaction": "no transactions are measured: leave it out, and each message is sent by itself",
+        "streamConfig": "no Kafka Streams are measured, but producers and consumers: leave it out for these",
+    },
+)
 _OF_LEVEL = (MIN_IN_SYNC, "flush.messages", "flush.ms")
 _OF_TOPICS = (*_OF_LEVEL, "retention.bytes", "retention.ms", "segment.bytes", "segment.ms")
 _OF_OTHER_CLUSTERS = {
@@ -62,6 +81,9 @@ _OF_OTHER_CLUSTERS = {
     "remote.storage.enable": "brokers that are started here have no remote storage",
     "local.retention.bytes": "brokers that are started here have no remote storage",
     "local.retention.ms": "brokers that are started here have no remote storage",
+    "redpanda.remote.read": "Apache Kafka has no such setting",
+    "redpanda.remote.write": "Apache Kafka has no such setting",
+    "write.caching": "Apache Kafka has no such setting",
 }
 """Topic settings that a cluster of others may know, and why brokers of our own don't."""
 _NUMBERS = re.compile(r"(messages|replicas|bytes|ms)$")
@@ -74,6 +96,9 @@ _TLS_KEYS = (
 )
 """Paths and switches of encryption that are no secrets, and so may stand in a file that is copied into the run."""
 _ZONE = "{zone.id}"
+_MECHANISM = "sasl.mechanism"
+_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,19}")
 """As Kafka's own settings have them, at most a long."""
 
@@ -82,12 +107,16 @@ def _is_whole_number(text: str) -> bool:
     return _WHOLE_NUMBER.fullmatch(text) is not None
 
 
+_COPIES_MAX = 100
+
+
 class _KafkaDriverFile(DriverFields):
-    replication_factor: Annotated[int, Field(ge=1, le=100)]
+    replication_factor: Annotated[int, Field(ge=1, le=_COPIES_MAX)]
     topic_config: str = ""
     common_config: str = ""
     producer_config: str = ""
     consumer_config: str = ""
+    topic_prefix: str = ""
 
 
 @dataclass
@@ -97,8 +126,10 @@ class _Reader:
     source: Source
     managed: bool
     notes: list[str]
+    level_sentences: list[str] = field(default_factory=list)
+    """Sentences on what settings do to the level."""
     left_out: set[tuple[str, str]] = field(default_factory=set)
-    """Block and name of each setting that no client has."""
+    """Block and name of each setting that no client has, or that says who it is."""
 
     def block(self, name: str) -> dict[str, str]:
         """A block of Java properties; each gets its own line in the source."""
@@ -153,7 +184,7 @@ class _Reader:
         """Notes what a topic's settings make of its level, and what they do to those who read it."""
         if topic.get("diskless.enable") == "true":
             # And by none of the settings that would decide it.
-            self.notes.append(
+            self.level_sentences.append(
                 "diskless.enable=true: messages are acknowledged from object storage, so the level is unknown, and "
                 "these figures are not comparable with others' without saying so."
             )
@@ -168,44 +199,51 @@ class _Reader:
         """Notes what copies in sync and flushes make of the level."""
         in_sync = int(topic.get(MIN_IN_SYNC, "1"))
         if acks_all and in_sync >= REPLICAS_FOR_MAJORITY and not is_majority(in_sync, copies):
-            self.notes.append(f"{MIN_IN_SYNC}={in_sync} of {copies} copies is no majority, so it is no level 1 or 2.")
+            self.level_sentences.append(
+                f"{MIN_IN_SYNC}={in_sync} of {copies} copies is no majority, so it is no level 1 or 2."
+            )
         if acks_all and 1 < in_sync == copies:
-            self.notes.append(f"{MIN_IN_SYNC}={in_sync} of {copies} copies: one node that is lost stops writes.")
+            self.level_sentences.append(
+                f"{MIN_IN_SYNC}={in_sync} of {copies} copies: one node that is lost stops writes."
+            )
         messages, interval_ms = (int(topic.get(key, NEVER)) for key in ("flush.messages", "flush.ms"))
         if 1 < messages < NEVER:
-            self.notes.append(
+            self.level_sentences.append(
                 f"flush.messages={messages}: at most {messages:,} acknowledged messages of a partition are in "
                 "memory only, so the level is one without fsync, with that bound."
             )
         if interval_ms < NEVER and messages != 1:
-            self.notes.append(
+            self.level_sentences.append(
                 f"flush.ms={interval_ms}: the level is one without fsync; the time bounds what is in memory only where "
                 f"brokers look for it ({FLUSH_SCHEDULER}), which they never do by default."
             )
 
     def common(self, settings: Mapping[str, str]) -> TlsChoice | None:
         """Checks commonConfig; encryption, if it asks for that."""
-        if not settings.get("bootstrap.servers") and not self.managed:
+        # Of a block whose name is mistyped that is said.
+        is_there = COMMON in self.source.data or not self.source.problems
+        if not settings.get("bootstrap.servers") and not self.managed and is_there:
             self.source.complain((COMMON,), "bootstrap.servers is missing: which cluster is to be measured?")
         if holds_secret(settings.get("bootstrap.servers", "")) or "@" in settings.get("bootstrap.servers", ""):
             self.refuse_secret(COMMON, "bootstrap.servers")
         for key in settings:
             if key in _TLS_KEYS:
                 continue
-            if _SECURITY.match(key) and key != "security.protocol":
+            if _SECURITY.match(key) and key not in ("security.protocol", _MECHANISM, JAAS):
                 self.refuse_secret(COMMON, key)
+            elif key in (_MECHANISM, JAAS):
+                continue
             elif key in _COMMON_KEYS:
                 self.check_value(COMMON, key, settings[key])
             elif any(key in settings_of_role for settings_of_role in _rules().by_role.values()):
                 self.refuse(COMMON, key, "put it into producerConfig or consumerConfig, whichever it is for")
             else:
                 self.leave_out(COMMON, key, "clients", _COMMON_KEYS)
-        if "client.id" in settings:
-            self.notes.append("commonConfig: client.id has no effect here: each client has a name of its own.")
+        self.note_without_effect(COMMON, settings)
         protocol = settings.get("security.protocol", "PLAINTEXT")
-        if protocol not in ("PLAINTEXT", "SSL"):
-            self.refuse(COMMON, "security.protocol", f"'{protocol}' needs secrets: {AUTH_ADVICE}")
-        if protocol != "SSL":
+        if protocol not in _PROTOCOLS:
+            self.refuse(COMMON, "security.protocol", f"'{protocol}': must be one of {', '.join(_PROTOCOLS)}")
+        if not protocol.endswith("SSL"):
             self.note_unused(settings)
             return None
         certificate = self.path_of_pem(settings, _KEY_STORE)
@@ -218,6 +256,32 @@ class _Reader:
         """Says which settings of encryption do nothing, since the connections are plain."""
         if unused := [key for key in settings if key in _TLS_KEYS]:
             self.notes.append(f"commonConfig: without security.protocol=SSL no effect have {', '.join(unused)}.")
+
+    def login(self, settings: Mapping[str, str]) -> dict[str, Any]:
+        """Who the clients are, as `attach.auth` has it; {} = nobody. A password stands in a variable, never here."""
+        protocol, given = settings.get("security.protocol", ""), [key for key in (_MECHANISM, JAAS) if key in settings]
+        if not protocol.startswith("SASL"):
+            self.left_out.add((COMMON, JAAS))
+            if given:
+                self.notes.append(
+                    f"commonConfig: without security.protocol=SASL_SSL or SASL_PLAINTEXT no effect have "
+                    f"{', '.join(given)}."
+                )
+            return {}
+        mechanism, options = settings.get(_MECHANISM, "GSSAPI"), jaas_options(settings.get(JAAS, ""))
+        secret = secret_of(options.get("password", ""))
+        if mechanism not in _MECHANISMS:
+            at = _MECHANISM if _MECHANISM in settings else "security.protocol"
+            self.refuse(COMMON, at, f"'{mechanism}': taken over are {', '.join(_MECHANISMS)}; for others {AUTH_ADVICE}")
+        elif not options.get("username") or secret is None:
+            self.refuse(
+                COMMON,
+                JAAS if JAAS in settings else "security.protocol",
+                f'needs a username, and as the password "${{env:VARIABLE}}", in {JAAS}: a driver file is copied into '
+                "the run, and so must hold no password",
+            )
+        self.left_out.add((COMMON, JAAS))
+        return {"method": mechanism.lower(), "user": options.get("username", ""), "password": secret}
 
     def path_of_pem(self, settings: Mapping[str, str], store: str) -> str:
         """The file that a store's `location` names; "" if none. Nothing but PEM is read, which needs no password."""
@@ -291,17 +355,23 @@ class _Reader:
         for key, value in settings.items():
             if key in _SET_HERE:
                 self.refuse(block, key, f"can't be set: {_SET_HERE[key]}")
+            elif key in _NOT_HERE:
+                continue
             elif _SECURITY.match(key) or names_secret(key) or holds_secret(value):
                 self.refuse_secret(block, key)
             elif key in names:
                 self.check_value(block, key, value)
             else:
                 self.leave_out(block, key, f"{_ROLES[block]}s", names)
-        if "client.id" in settings:
-            self.notes.append(f"{block}: client.id has no effect here: each client has a name of its own.")
+        self.note_without_effect(block, settings)
         return {
-            key: value for key, value in settings.items() if key != "client.id" and (block, key) not in self.left_out
+            key: value for key, value in settings.items() if key not in _NOT_HERE and (block, key) not in self.left_out
         }
+
+    def note_without_effect(self, block: str, settings: Mapping[str, str]) -> None:
+        """Notes settings that say what each client has of its own here."""
+        for key in (key for key in _NOT_HERE if key in settings):
+            self.notes.append(f"{block}: {key} has no effect here: {_NOT_HERE[key]}.")
 
     def check_value(self, block: str, key: str, value: str) -> None:
         """Refuses a value that the client would refuse. What both clients have, both have with the same values."""
@@ -327,17 +397,16 @@ def _rules() -> ClientSettingRules:
 
 
 def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
-    file = validate(_KafkaDriverFile, source.data, source, ())
-    if file is None:
-        return None
-    reader = _Reader(source, managed, [])
+    data, notes = OF_FORKS.take_from(source)
+    file = validate(_KafkaDriverFile, data, source, ())
+    reader = _Reader(source, managed, notes)
     blocks = {name: reader.block(name) for name in (TOPIC, COMMON, PRODUCER, CONSUMER)}
     common = blocks[COMMON]
-    topic = reader.topic(blocks[TOPIC], file.replication_factor)
-    tls = reader.common(common)
+    topic = reader.topic(blocks[TOPIC], file.replication_factor if file else _COPIES_MAX)
+    tls, auth = reader.common(common), reader.login(common)
     producer, client, acks_all = reader.producer(blocks[PRODUCER])
     consumer = reader.consumer(blocks[CONSUMER])
-    if source.problems:
+    if file is None or source.problems:
         return None
     kept_blocks = {
         name: "".join(write_property(key, block[key]) for key in block if (name, key) not in reader.left_out)
@@ -366,6 +435,7 @@ def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
         addresses={"bootstrap-servers": common.get("bootstrap.servers", "")},
         client=client,
         tls=tls,
+        auth={} if managed else auth,
         # At levels with copies Tidegauge asks for the same.
         producer={**shared, **producer, **({} if replicated else {"acks": "all" if acks_all else "1"})},
         consumer={**shared, **for_consumers, **consumer},
@@ -373,9 +443,26 @@ def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
         topic=topic,
         blocks={role: block for block, role in _ROLES.items()},
         of_level=("acks", *_OF_LEVEL),
+        topic_prefix=file.topic_prefix,
         notes=tuple(reader.notes),
+        level_notes=tuple(reader.level_sentences),
         kept={key: kept_blocks.get(key, "") if key in blocks else value for key, value in source.data.items()},
     )
 
 
-OMB = OmbDriver("io.openmessaging.benchmark.driver.kafka.KafkaBenchmarkDriver", "kafka", _read_driver_file)
+_DRIVERS = "io.openmessaging.benchmark.driver"
+OMB = OmbDriver(
+    f"{_DRIVERS}.kafka.KafkaBenchmarkDriver",
+    "kafka",
+    _read_driver_file,
+    products={
+        f"{_DRIVERS}.redpanda": "Redpanda",
+        f"{_DRIVERS}.redpanda.swarm": "Redpanda",
+        f"{_DRIVERS}.gateway": "Conduktor Gateway",
+    },
+    refused={
+        f"{_DRIVERS}.redpanda.tx": "sends in transactions, which are not measured: write "
+        f"{_DRIVERS}.redpanda.RedpandaBenchmarkDriver for the same load without them",
+        f"{_DRIVERS}.kop": "sends and reads over two protocols: write one file for Kafka's driver and one for Pulsar's",
+    },
+)

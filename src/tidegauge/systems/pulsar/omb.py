@@ -15,7 +15,16 @@ from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import ClientSettings, SubscriptionType
 from tidegauge.places import is_file
 from tidegauge.systems.attach import TlsChoice
-from tidegauge.systems.omb import AUTH_ADVICE, IN_FLIGHT_MESSAGES_MAX, DriverFields, DriverTerms, OmbDriver, OmbFields
+from tidegauge.systems.omb import (
+    AUTH_ADVICE,
+    IN_FLIGHT_MESSAGES_MAX,
+    DriverFields,
+    DriverTerms,
+    KeysOfForks,
+    OmbDriver,
+    OmbFields,
+    secret_of,
+)
 from tidegauge.systems.pulsar.level import BROKER_QUORUMS, COPIES_MAX, MAJORITY_OF_3
 
 _INT_MAX = (1 << 31) - 1
@@ -35,6 +44,19 @@ class _Persistence(OmbFields):
 class _Authentication(OmbFields):
     plugin: str | None = None
     data: Any = None  # What is no text is refused without being repeated.
+
+
+OF_FORKS = KeysOfForks(
+    noted={
+        "client.cluster": "no tenant is made, topics are in public/default",
+        "client.createNamespace": "no namespace is made, topics are in public/default",
+        "producer.maxPendingMessagesAcrossPartitions": "each producer has one window over all its partitions",
+        "consumer.maxTotalReceiverQueueSizeAcrossPartitions": "the clients' queues are bounded over all consumers",
+    },
+    refused={
+        "enableTiering": "offloading is a policy of a namespace, and none is changed: set it there, and write false",
+    },
+)
 
 
 class _Client(OmbFields):
@@ -60,6 +82,7 @@ class _Producer(OmbFields):
     batching_max_bytes: Annotated[int, Field(ge=1, le=_INT_MAX)] = 1024 * 1024
     block_if_queue_full: bool = True
     pending_queue_size: Annotated[int, Field(ge=0, le=_INT_MAX)] = 0
+    batching_partition_switch_frequency_by_publish_delay: Annotated[int, Field(ge=1, le=_INT_MAX)] | None = None
 
 
 class _Consumer(OmbFields):
@@ -74,13 +97,14 @@ class _PulsarDriverFile(DriverFields):
 
 
 def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
-    file = validate(_PulsarDriverFile, source.data, source, ())
+    data, notes_on_keys = OF_FORKS.take_from(source)
+    file = validate(_PulsarDriverFile, data, source, ())
     if file is None:
         return None
     client = file.client
     quorums = client.persistence
     level = _level_of_quorums(quorums, source, managed)
-    token_file = _token_file(client.authentication, source)
+    token_file, auth = _token_of(client.authentication, source)
     if client.topic_type != "persistent":
         source.complain(("client", "topicType"), "topics that are kept nowhere have no durability level to compare at")
     if client.tls_allow_insecure_connection:
@@ -111,16 +135,18 @@ def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
         ),
         tls=_tls_choice(client, source),
         token_file=token_file,
+        auth={} if managed else auth,
         producer={
             "blockIfQueueFull": str(file.producer.block_if_queue_full).lower(),
             "maxPendingMessages": str(file.producer.pending_queue_size),
+            **_switch_frequency(file.producer),
         },
         consumer={"receiverQueueSize": str(file.consumer.receiver_queue_size)},
         subscription_type=SubscriptionType(file.consumer.subscription_type.lower().replace("_", "-")),
         settings=_broker_settings(quorums) if managed else {},
         blocks={"producer": "producer", "consumer": "consumer"},
         of_level=BROKER_QUORUMS,
-        notes=tuple(_notes_on_client(client, managed)),
+        notes=(*notes_on_keys, *_notes_on_client(client, managed)),
         kept=_file_without_secrets(source.data, bool(token_file)),
     )
 
@@ -167,19 +193,31 @@ def _broker_settings(quorums: _Persistence) -> dict[str, str]:
     return {**dict(zip(BROKER_QUORUMS, map(str, quorums_of_file), strict=True)), **deduplication}
 
 
-def _token_file(authentication: _Authentication, source: Source) -> str:
-    """The file that holds the token. What stands in `data` may be a secret, so it is never repeated."""
+def _switch_frequency(producer: _Producer) -> dict[str, str]:
+    """How often a producer goes on to the next partition, of a file that says it."""
+    frequency = producer.batching_partition_switch_frequency_by_publish_delay
+    return {} if frequency is None else {"batchingPartitionSwitchFrequencyByPublishDelay": str(frequency)}
+
+
+def _token_of(authentication: _Authentication, source: Source) -> tuple[str, dict[str, Any]]:
+    """The file that holds the token, or the variable as `attach.auth` has it; "" and {} where nobody is to be known.
+
+    What else stands in `data` may be a secret, so it is never repeated.
+    """
     if not authentication.plugin:
-        return ""
+        return "", {}
     data = authentication.data
-    if authentication.plugin == _TOKEN_PLUGIN and isinstance(data, str) and data.startswith("file://"):
-        return str(Path(data.removeprefix("file://")).absolute())
+    if authentication.plugin == _TOKEN_PLUGIN and isinstance(data, str):
+        if data.startswith("file://"):
+            return str(Path(data.removeprefix("file://")).absolute()), {}
+        if secret := secret_of(data.removeprefix("token:")):
+            return "", {"method": "token", "token": secret}
     source.complain(
         ("client", "authentication"),
-        "only the token plugin with data 'file:///PATH' is taken over, since the driver file is copied into the run; "
-        f"for all else {AUTH_ADVICE}",
+        "only the token plugin with data 'file:///PATH' or 'token:${env:VARIABLE}' is taken over, since the driver "
+        f"file is copied into the run; for all else {AUTH_ADVICE}",
     )
-    return ""
+    return "", {}
 
 
 def _tls_choice(client: _Client, source: Source) -> TlsChoice | None:

@@ -12,7 +12,7 @@ from tidegauge.durability import NODES_FOR_REPLICATION
 from tidegauge.errors import did_you_mean
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import ClientSettings
-from tidegauge.systems.omb import IN_FLIGHT_MESSAGES_MAX, DriverFields, DriverTerms, OmbDriver
+from tidegauge.systems.omb import IN_FLIGHT_MESSAGES_MAX, DriverFields, DriverTerms, KeysOfForks, OmbDriver, secret_of
 
 QUEUE_TYPES = ("CLASSIC", "QUORUM", "STREAM")
 _USER = "guest"  # RabbitMQ's own default, which OMB's client uses where an address names nobody.
@@ -20,8 +20,22 @@ _PORTS = {"amqp": (5672, "http", 15672), "amqps": (5671, "https", 15671)}
 _CREATION = ("producerCreationDelay", "producerCreationBatchSize", "consumerCreationDelay", "consumerCreationBatchSize")
 
 
+OF_FORKS = KeysOfForks(
+    noted={
+        "exclusive": "queues are read by every load generator that has consumers of them",
+        "routingKeyLength": "each queue is sent to by its own name",
+        "singleNode": "queues are led by the nodes that the cluster chooses",
+    },
+    refused={
+        "brokers": "hosts alone name no user: write 'amqpUris: [amqp://USER:PASSWORD@HOST]', each host once",
+        "exchangeType": "messages go to queues by their names, whatever exchange a fork had: leave it out",
+    },
+)
+
+
 class _RabbitDriverFile(DriverFields):
     amqp_uris: Annotated[list[str], Field(min_length=1)]
+    topic_prefix: str = ""
     message_persistence: bool = False
     queue_type: Any = "CLASSIC"
     producer_creation_delay: Annotated[int, Field(ge=0)] = 100
@@ -31,13 +45,23 @@ class _RabbitDriverFile(DriverFields):
 
 
 def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
-    file = validate(_RabbitDriverFile, source.data, source, ())
+    data, notes = OF_FORKS.take_from(source)
+    if "brokerAddress" in data:
+        address = data.pop("brokerAddress")
+        data.setdefault("amqpUris", [f"amqp://{address}"])
+        notes.append(
+            f"brokerAddress, which OMB had before amqpUris, is one address: amqp://{_USER}@HOST, at the usual port."
+            if "amqpUris" not in source.data
+            else "brokerAddress has no effect beside amqpUris."
+        )
+    file = validate(_RabbitDriverFile, data, source, ())
     if file is None:
         return None
     if file.queue_type not in QUEUE_TYPES:
         near = did_you_mean(str(file.queue_type), list(QUEUE_TYPES))
         source.complain(("queueType",), f"'{file.queue_type}': must be one of {', '.join(QUEUE_TYPES)}{near}")
     addresses, management, user, password = _split_uris(file.amqp_uris, source)
+    secret = secret_of(password)
     if file.queue_type == "STREAM" and not managed:
         source.complain(
             ("queueType",),
@@ -63,9 +87,11 @@ def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
         addresses={"uris": ",".join(addresses), "management-url": ",".join(management)},
         client=ClientSettings(in_flight_messages_max=IN_FLIGHT_MESSAGES_MAX),
         user=user,
-        password=password,
-        notes=tuple(_notes_on_file(file, source, management, managed)),
-        kept={**source.data, "amqpUris": addresses},
+        password="" if secret else password,
+        auth={} if secret is None or managed else {"method": "password", "user": user, "password": secret},
+        topic_prefix=file.topic_prefix,
+        notes=(*notes, *_notes_on_file(file, source, management, managed)),
+        kept={**data, "amqpUris": addresses},
     )
 
 
