@@ -97,7 +97,7 @@ def expected_settings(case: Case, cluster: Sequence[Setting] = ()) -> list[Setti
     """See `System.expected_settings`."""
     terms, brokers = topic_terms(case, cluster), by_scope(cluster, "broker ")
     of_brokers = {name: agreed_value(brokers, of_broker) for name, of_broker in CLUSTERS_DEFAULTS.items()}
-    values = {name: value for name, value in of_brokers.items() if value} | terms.settings
+    values = {name: value for name, value in of_brokers.items() if value} | dict(terms.settings)
     if not terms.copies:
         values[COPIES] = agreed_value(brokers, DEFAULT_COPIES)
     else:
