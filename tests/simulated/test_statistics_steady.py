@@ -372,6 +372,28 @@ def test_a_window_that_works_off_what_was_to_be_sent_is_noticed() -> None:
     assert unsteady_because(seen[:20], 1000.0)
 
 
+@pytest.mark.parametrize(
+    ("stalled_s", "spare", "window_s"),
+    [((0, 2), 0.05, 120), ((0, 4), 0.2, 60), ((0, 5), 0.2, 300), ((15, 17), 0.05, 120), ((16, 17), 0.1, 300)],
+)
+def test_a_debt_is_noticed_that_a_long_window_works_off_soon(
+    stalled_s: tuple[int, int], spare: float, window_s: int
+) -> None:
+    """Less than 2 % more than is due is acknowledged in all of it, and its p99 is that of the start."""
+    seen, behind_s = served(20 + window_s, lambda s: 0.0 if s in range(*stalled_s) else 1000 * (1 + spare))
+    assert behind_s[20] > 0.5
+    assert sum(point.msgs_per_s for point in seen[20:]) < 1020 * window_s
+    assert catching_up(seen[:20], seen[20:]).startswith("sending about ")
+    steady, _ = served(20, lambda _s: 1000 * (1 + spare))
+    assert catching_up(steady, seen[20:]) == "", "it was not there before"
+
+
+def test_a_stall_that_comes_again_is_the_systems_own() -> None:
+    seen, behind_s = served(140, lambda s: 0.0 if s % 28 == 17 else 1150.0)
+    assert behind_s[20] > 0.5
+    assert catching_up(seen[:20], seen[20:]) == ""
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_a_steady_window_catches_up_with_nothing(seed: int) -> None:
     """However far behind it is: a level that stays is the system's own, and so is a small one that falls."""

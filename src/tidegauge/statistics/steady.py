@@ -407,6 +407,8 @@ def catching_up(warm_up: Sequence[SecondPoint], window: Sequence[SecondPoint]) -
         it does near the capacity, rises in between;
       * and it was there before: the warm-up's horizon lies above the middle of the fall.
 
+    Or all of it was worked off in the window's first half, however long the window is (`_worked_off_soon`).
+
     Args:
         warm_up: the newest seconds before the window.
     """
@@ -417,7 +419,10 @@ def catching_up(warm_up: Sequence[SecondPoint], window: Sequence[SecondPoint]) -
     sentences = []
     for subject, values in _behind_s(window, msgs_per_s, True).items():
         ends = _worked_off(values)
-        if ends and before[subject] and median(before[subject]) >= sum(ends) / 2:
+        if ends and not (before[subject] and median(before[subject]) >= sum(ends) / 2):
+            ends = None
+        ends = ends or _worked_off_soon(before[subject], values)
+        if ends:
             first_s, last_s = (rounded(end_s, 2) for end_s in ends)
             sentences.append(f"{subject.split()[0]} about {first_s} s behind when it began and {last_s} s at its end")
     return ", ".join(sentences)
@@ -435,6 +440,25 @@ def _worked_off(values: Sequence[float]) -> tuple[float, float] | None:
         return None
     rise = max(after - before for before, after in pairwise(levels))
     return (first, last) if rise <= CATCHING_UP_RISE_MAX * (first - last) else None
+
+
+def _worked_off_soon(before: Sequence[float], values: Sequence[float]) -> tuple[float, float] | None:
+    """The first level of values and the one that stayed, where they fell from the first to the other at once.
+
+    From the highest level before them on, from second to second, and never again by half as much: a stall that comes
+    again is the system's own.
+    """
+    if not before or not values:
+        return None
+    first, last = values[0], median(values[len(values) // 2 :])
+    fall = first - last
+    if fall < CATCHING_UP_S_MIN or first < CATCHING_UP_RATIO * last:
+        return None
+    done = next(at for at, value in enumerate(values) if value <= last + fall / 10)
+    way = [*before[before.index(max(before)) :], *values[: done + 1]]
+    rise = max(after - earlier for earlier, after in pairwise(way))
+    again = max(values[done:]) > last + fall / 2
+    return None if again or rise > CATCHING_UP_RISE_MAX * fall else (first, last)
 
 
 def backlog_grows(points: Sequence[SecondPoint]) -> bool:
