@@ -39,46 +39,56 @@ def host(state: Path) -> Iterator[LocalHost]:
         yield host
 
 
-def test_environment_is_exactly_as_given(host: LocalHost, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalHost]:
+    """One for all tests that leave nothing running in it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIDEGAUGE_STATE", str(tmp_path_factory.mktemp("state")))
+        host = LocalHost.open()
+    with host:
+        yield host
+
+
+def test_environment_is_exactly_as_given(lasting: LocalHost, tmp_path: Path) -> None:
     given = {"A": "one two", "EMPTY": "", "ODD": os.fsdecode(b"\xff=\n")}
     log = tmp_path / "env.log"
-    host.start(ProcessSpec("env", ("/usr/bin/env", "-0"), given, str(tmp_path), str(log)))
-    wait_until(lambda: not host.status("env").running, "env ended")
+    lasting.start(ProcessSpec("env", ("/usr/bin/env", "-0"), given, str(tmp_path), str(log)))
+    wait_until(lambda: not lasting.status("env").running, "env ended")
     seen = dict(entry.split(b"=", 1) for entry in log.read_bytes().split(b"\0") if entry)
     marker = seen.pop(b"TIDEGAUGE_AGENT")
     assert seen == {b"A": b"one two", b"EMPTY": b"", b"ODD": b"\xff=\n"}
-    assert marker.decode() == f"{host.agent_id}/env"
+    assert marker.decode() == f"{lasting.agent_id}/env"
 
 
-def test_standard_input_is_delivered_and_closed(host: LocalHost, tmp_path: Path) -> None:
-    host.start(spec(tmp_path, "cat; echo end", stdin_text="sécret\n"))
-    wait_until(lambda: not host.status("p").running, "cat saw the end of its input")
+def test_standard_input_is_delivered_and_closed(lasting: LocalHost, tmp_path: Path) -> None:
+    lasting.start(spec(tmp_path, "cat; echo end", stdin_text="sécret\n"))
+    wait_until(lambda: not lasting.status("p").running, "cat saw the end of its input")
     assert (tmp_path / "p.log").read_text() == "sécret\nend\n"
 
 
-def test_log_is_appended(host: LocalHost, tmp_path: Path) -> None:
+def test_log_is_appended(lasting: LocalHost, tmp_path: Path) -> None:
     (tmp_path / "p.log").write_text("before\n")
-    host.start(spec(tmp_path, "echo out; echo err >&2"))
-    wait_until(lambda: not host.status("p").running, "ended")
+    lasting.start(spec(tmp_path, "echo out; echo err >&2"))
+    wait_until(lambda: not lasting.status("p").running, "ended")
     assert (tmp_path / "p.log").read_text() == "before\nout\nerr\n"
 
 
-def test_exit_code_and_signal_are_reported(host: LocalHost, tmp_path: Path) -> None:
-    host.start(spec(tmp_path, "exit 7", "seven"))
-    host.start(spec(tmp_path, "sleep 1000", "killed"))
-    host.signal("killed", signal.SIGKILL)
-    wait_until(lambda: not host.status("seven").running and not host.status("killed").running, "both ended")
-    assert host.status("seven").exit_code == 7
-    assert host.status("killed").exit_code == -signal.SIGKILL
+def test_exit_code_and_signal_are_reported(lasting: LocalHost, tmp_path: Path) -> None:
+    lasting.start(spec(tmp_path, "exit 7", "seven"))
+    lasting.start(spec(tmp_path, "sleep 1000", "killed"))
+    lasting.signal("killed", signal.SIGKILL)
+    wait_until(lambda: not lasting.status("seven").running and not lasting.status("killed").running, "both ended")
+    assert lasting.status("seven").exit_code == 7
+    assert lasting.status("killed").exit_code == -signal.SIGKILL
     with pytest.raises(RunFailedError, match="has ended already"):
-        host.signal("killed", signal.SIGKILL)
+        lasting.signal("killed", signal.SIGKILL)
 
 
-def test_timer_slack_is_set_only_where_asked(host: LocalHost, tmp_path: Path) -> None:
+def test_timer_slack_is_set_only_where_asked(lasting: LocalHost, tmp_path: Path) -> None:
     own = Path("/proc/self/timerslack_ns").read_text()  # Of another process only root may read it.
     for name, slack_ns, expected in (("fine", 1, "1\n"), ("usual", None, own)):
-        host.start(spec(tmp_path, "cat /proc/self/timerslack_ns", name, timer_slack_ns=slack_ns))
-        wait_until(lambda name=name: not host.status(name).running, f"{name} ended")
+        lasting.start(spec(tmp_path, "cat /proc/self/timerslack_ns", name, timer_slack_ns=slack_ns))
+        wait_until(lambda name=name: not lasting.status(name).running, f"{name} ended")
         assert (tmp_path / f"{name}.log").read_text() == expected
 
 
@@ -235,14 +245,14 @@ def test_a_name_can_be_used_again_only_once_it_has_ended(host: LocalHost, tmp_pa
     assert host.start(spec(tmp_path, "exec sleep 1000")).running
 
 
-def test_unknown_process(host: LocalHost) -> None:
+def test_unknown_process(lasting: LocalHost) -> None:
     with pytest.raises(RunFailedError, match="nobody was never started here"):
-        host.status("nobody")
+        lasting.status("nobody")
 
 
-def test_start_failures_name_the_cause(host: LocalHost, tmp_path: Path) -> None:
+def test_start_failures_name_the_cause(lasting: LocalHost, tmp_path: Path) -> None:
     def start(argv: tuple[str, ...] = ("/bin/true",), cwd: Path = tmp_path, log: Path = tmp_path / "x.log") -> None:
-        host.start(ProcessSpec("x", argv, {}, str(cwd), str(log)))
+        lasting.start(ProcessSpec("x", argv, {}, str(cwd), str(log)))
 
     with pytest.raises(StartFailedError, match="/no/java: No such file or directory"):
         start(argv=("/no/java",))
@@ -260,7 +270,7 @@ def test_start_failures_name_the_cause(host: LocalHost, tmp_path: Path) -> None:
     with pytest.raises(StartFailedError, match="Is a directory"):
         start(log=tmp_path)
     with pytest.raises(StartFailedError, match="standard input"):
-        host.start(spec(tmp_path, "cat", stdin_text="x" * 70_000))
+        lasting.start(spec(tmp_path, "cat", stdin_text="x" * 70_000))
     start()
 
 
@@ -350,38 +360,38 @@ def test_the_agents_own_cpu_time_is_reported(host: LocalHost) -> None:
         host.agent_cpu_s()
 
 
-def test_a_file_is_written_with_its_folders_and_in_place_of_what_was_there(host: LocalHost, tmp_path: Path) -> None:
+def test_a_file_is_written_with_its_folders_and_in_place_of_what_was_there(lasting: LocalHost, tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "server.conf"
-    assert host.write(path, "a longer text: é\n") == path
-    host.write(path, "port=1\n")
+    assert lasting.write(path, "a longer text: é\n") == path
+    lasting.write(path, "port=1\n")
     assert path.read_text(encoding="utf-8") == "port=1\n"
 
 
-def test_a_secret_has_the_mode_that_it_was_given(host: LocalHost, tmp_path: Path) -> None:
-    host.write(tmp_path / "cookie", "secret", 0o400)
+def test_a_secret_has_the_mode_that_it_was_given(lasting: LocalHost, tmp_path: Path) -> None:
+    lasting.write(tmp_path / "cookie", "secret", 0o400)
     assert (tmp_path / "cookie").stat().st_mode & 0o777 == 0o400
 
 
-def test_directories_are_made_and_may_be_there(host: LocalHost, tmp_path: Path) -> None:
+def test_directories_are_made_and_may_be_there(lasting: LocalHost, tmp_path: Path) -> None:
     for _ in range(2):
-        host.make_directories(tmp_path / "a" / "b", tmp_path / "c")
+        lasting.make_directories(tmp_path / "a" / "b", tmp_path / "c")
     assert (tmp_path / "a" / "b").is_dir()
     assert (tmp_path / "c").is_dir()
 
 
-def test_what_cannot_be_written_is_named(host: LocalHost, tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_named(lasting: LocalHost, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StartFailedError, match="file/folder can't be created: Not a directory"):
-        host.make_directories(tmp_path / "file" / "folder")
+        lasting.make_directories(tmp_path / "file" / "folder")
     with pytest.raises(StartFailedError, match="file/x can't be written: File exists"):
-        host.write(tmp_path / "file" / "x", "")
+        lasting.write(tmp_path / "file" / "x", "")
 
 
-def test_the_end_of_a_log_is_read_whatever_it_holds(host: LocalHost, tmp_path: Path) -> None:
+def test_the_end_of_a_log_is_read_whatever_it_holds(lasting: LocalHost, tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"first\n\xfflast\n")
-    assert host.read_end(tmp_path / "log", 6) == "\ufffdlast\n"
-    assert host.read_end(tmp_path / "log", 100) == "first\n\ufffdlast\n"
-    assert host.read_end(tmp_path / "none", 100) == ""
+    assert lasting.read_end(tmp_path / "log", 6) == "\ufffdlast\n"
+    assert lasting.read_end(tmp_path / "log", 100) == "first\n\ufffdlast\n"
+    assert lasting.read_end(tmp_path / "none", 100) == ""
 
 
 def test_an_agent_that_does_not_answer_is_not_waited_for_for_ever(
@@ -399,5 +409,5 @@ def test_an_agent_that_does_not_answer_is_not_waited_for_for_ever(
     assert len(host.free_ports(2)) == 2
 
 
-def test_a_host_is_called_what_its_machine_is(host: LocalHost) -> None:
-    assert host.name == socket.gethostname()
+def test_a_host_is_called_what_its_machine_is(lasting: LocalHost) -> None:
+    assert lasting.name == socket.gethostname()
