@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -32,6 +33,7 @@ print(*sorted(path.name for path in (tracefs.MOUNT_POINT / "instances").iterdir(
 """
 
 
+@cache
 def why_not() -> str:
     """Why this machine can't be watched; "" if it can."""
     try:
