@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
-from chromium import MARKS, Seen, browser, seen
+from chromium import MARKS, Seen, browser, new_page, seen
 from gallery_samples import GALLERY
 from reasons import reasons_of
 from run_samples import result, second, spec, totals
@@ -159,7 +160,19 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     }
 
 
-def texts_of(scene: str, seen: Seen, states: Mapping[str, State], pages: Mapping[str, str]) -> list[str]:
+@pytest.fixture(scope="module")
+def texts_of(browser: Any, states: Mapping[str, State], pages: Mapping[str, str]) -> Callable[[str], list[str]]:
+    """Gives what is said in a scene, which is shown when it is asked for first."""
+
+    @cache
+    def texts_of(scene: str) -> list[str]:
+        with new_page(browser) as seen:
+            return _show_scene(scene, seen, states, pages)
+
+    return texts_of
+
+
+def _show_scene(scene: str, seen: Seen, states: Mapping[str, State], pages: Mapping[str, str]) -> list[str]:
     if scene in LIVE:
         return Live(seen).texts(*LIVE[scene](states))
     seen.page.set_content(pages["index" if scene in CHOSEN else "report"])
@@ -174,10 +187,10 @@ def texts_of(scene: str, seen: Seen, states: Mapping[str, State], pages: Mapping
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.template)
 @pytest.mark.parametrize("true", [True, False])
 def test_a_sentence_is_said_where_it_is_true_and_not_where_it_is_false(
-    seen: Seen, states: Mapping[str, State], pages: Mapping[str, str], claim: Claim, true: bool
+    texts_of: Callable[[str], list[str]], claim: Claim, true: bool
 ) -> None:
     (template,) = {one for name in SCRIPTS for one in script_templates(name) if one.text == claim.template}
-    texts = texts_of(claim.true_in if true else claim.false_in, seen, states, pages)
+    texts = texts_of(claim.true_in if true else claim.false_in)
     # What begins with a blank or a comma ends another sentence.
     matches = template.pattern.search if template.text[0] in " ," else template.pattern.fullmatch
     assert any(matches(text) or template.text in text for text in texts) is true, texts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,10 +52,17 @@ def browser() -> Iterator[Any]:
         started.close()
 
 
-@pytest.fixture
-def seen(browser: Any, request: pytest.FixtureRequest) -> Iterator[Seen]:
-    context = browser.new_context(viewport=DESKTOP, **getattr(request, "param", {}))
+@contextmanager
+def new_page(browser: Any, **options: Any) -> Iterator[Seen]:
+    """A page that shares nothing with any before it."""
+    context = browser.new_context(viewport=DESKTOP, **options)
     # Some pages are drawn when they are asked for, which takes half a minute on a machine that has other work.
     context.set_default_timeout(PATIENCE_MS)
     yield Seen(context.new_page())
     context.close()
+
+
+@pytest.fixture
+def seen(browser: Any, request: pytest.FixtureRequest) -> Iterator[Seen]:
+    with new_page(browser, **getattr(request, "param", {})) as seen:
+        yield seen
