@@ -4,7 +4,8 @@
 some seconds spends most of them compiling, so this halves what starting one costs. What is tested is the same, but for
 speed: tests that judge times are run without it.
 
-`--shuffle SEED`: files of tests in an order drawn from the seed, tests marked `scattered` each by itself.
+`--shuffle SEED`: files of tests in an order drawn from the seed, tests marked `scattered` each by itself, those of a
+file that are marked `often` early.
 `--time-limit SECONDS`: no test begins later than that after the start; those left are skipped and listed by name.
 Together they let a long suite be run in parts, a different one each time, and an order that led to a failure be
 repeated.
@@ -12,8 +13,8 @@ repeated.
 
 from __future__ import annotations
 
+import gc
 import os
-import random
 import shutil
 import signal
 import tempfile
@@ -58,6 +59,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell's background job ignores it, and so would every command that a test starts and interrupts.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # They make millions of objects that live long: looking for garbage among them took a sixth of the time of drawing.
+    gc.set_threshold(20_000, 10, 10)
     config.stash[TEMPORARY] = []
     # Processes that share the tests inherit the environment of the one that started them.
     if hasattr(config, "workerinput"):
@@ -84,13 +87,16 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--shuffle") is None:
         return
-    groups = defaultdict(list)
+    from drawn_order import draw_order
+
+    groups, often = defaultdict(list), {}
     for item in items:
-        scattered = item.get_closest_marker("scattered") is not None
-        groups[item.nodeid if scattered else str(item.path)].append(item)
-    order = sorted(groups)
-    random.Random(config.getoption("--shuffle")).shuffle(order)
-    items[:] = [item for name in order for item in groups[name]]
+        name = item.nodeid if item.get_closest_marker("scattered") else str(item.path)
+        if is_often := item.get_closest_marker("often") is not None:
+            name += " often"
+        groups[name].append(item)
+        often[name] = is_often
+    items[:] = [item for name in draw_order(often, config.getoption("--shuffle")) for item in groups[name]]
 
 
 @pytest.hookimpl(tryfirst=True)  # before any fixture is set up
