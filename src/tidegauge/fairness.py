@@ -64,7 +64,10 @@ class Fact:
 
 @dataclass(frozen=True)
 class Hazard:
-    """A setting that tilts a comparison whatever the others do, as published mistakes did. Fields as of `Tilt`."""
+    """A setting that tilts a comparison whatever the others do, as published mistakes did. Fields as of `Tilt`.
+
+    `makes_result`: it makes the result what it is, so it is said where nothing is compared, too.
+    """
 
     rule: str
     what: str
@@ -73,6 +76,7 @@ class Hazard:
     source: str
     remedy: str
     severity: Severity = Severity.UNEQUAL
+    makes_result: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,7 @@ class Case:
         settings, producer, consumer: what the campaign sets for this system alone, in its own words.
         topic, copies: the same of the topics that are made; 0 = as many copies as the level or the cluster asks for.
         in_force: settings of servers and clients as read back; None before the run.
+        msgs_per_s: the highest rate offered; 0 where none is, or nobody knows yet.
     """
 
     version: str
@@ -104,6 +109,7 @@ class Case:
     topic: Mapping[str, str] = field(default_factory=dict)
     copies: int = 0
     in_force: tuple[Setting, ...] | None = None
+    msgs_per_s: float = 0.0
 
     def chosen(self, kind: str) -> Mapping[str, str]:
         """The campaign's own settings of "producer", "consumer" or (any other word) the servers."""
@@ -433,7 +439,8 @@ class ComparedSystem:
 def check_fairness(contenders: Sequence[ComparedSystem], stage: Stage) -> tuple[Tilt, ...]:
     """Everything that puts these systems on unequal terms, what blocks first.
 
-    Where nothing is compared (one system) or all systems have the same hazard, nothing is tilted: that is advice.
+    Where nothing is compared (one system) or all systems have the same hazard, nothing is tilted: that is advice, and
+    what was advice before is said only if it makes the result.
     """
     tilts = [tilt for name, rule in RULES.items() for tilt in _tilts_by_property(name, rule, contenders)]
     for contender in contenders:
@@ -442,6 +449,9 @@ def check_fairness(contenders: Sequence[ComparedSystem], stage: Stage) -> tuple[
                 tilts.append(_tilt_of_hazard(contender, hazard))
             elif hazard.severity is not Severity.ADVICE:
                 tilts.append(_tilt_of_hazard(contender, replace(hazard, severity=Severity.ADVICE)))
+            elif hazard.makes_result and contender is contenders[0]:
+                labels = tuple(other.label for other in contenders)
+                tilts.append(replace(_tilt_of_hazard(contender, hazard), systems=labels))
     if stage is Stage.WANTED:
         # Settings given to one system of which nobody can say here what they do to the comparison.
         clients = [contender.client_settings for contender in contenders]
@@ -494,7 +504,8 @@ def _tilt_by_rule(name: str, rule: Rule, severity: Severity, systems: tuple[str,
 
 def _tilt_of_hazard(contender: ComparedSystem, hazard: Hazard) -> Tilt:
     """A hazard as one of this system."""
-    fields = {**vars(hazard), "what": f"{contender.label} {hazard.what}"}
+    fields = {name: value for name, value in vars(hazard).items() if name != "makes_result"}
+    fields["what"] = f"{contender.label} {hazard.what}"
     return Tilt(**fields, stage=Stage.WANTED, systems=(contender.label,))
 
 

@@ -28,6 +28,9 @@ class Known:
     def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
         return f"'{next(iter(shape))}' is no option of layout" if shape else ""
 
+    def message_limit(self, case: Case) -> None:
+        return None
+
     def client_facts(self, case: Case) -> ClientFacts:
         return ClientFacts({}, frozenset())
 

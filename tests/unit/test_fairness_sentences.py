@@ -345,6 +345,10 @@ TERMS: dict[str, Scene] = {
     "acks=1 at 2": hazards("kafka", case(2, nodes=3, producer={"acks": "1"})),
     "acks=all at 2": hazards("kafka", case(2, nodes=3, producer={"acks": "all"})),
     "not idempotent": hazards("kafka", case(producer={"enable.idempotence": "false"})),
+    "a fetch waits for more than comes": hazards(
+        "kafka", case(consumer={"fetch.min.bytes": "100000"}, msgs_per_s=10.0)
+    ),
+    "more comes than a fetch waits for": hazards("kafka", case(consumer={"fetch.min.bytes": "100000"}, msgs_per_s=1e6)),
     "not idempotent, acks=1": hazards("kafka", case(producer={"enable.idempotence": "false", "acks": "1"})),
     "brokers compress": hazards("kafka", read(case(), topic_t={"compression.type": "lz4"})),
     "brokers compress alike": hazards("kafka", read(case(workload=LZ4), topic_t={"compression.type": "lz4"})),
@@ -610,6 +614,11 @@ CLAIMS = [
         "acks=1 at 2", "acks=all at 2",
         "level {} means acks={}: with acks={} Kafka's producer waits for something else",
         "publish p99 at 200,000 msg/s was 11.4 ms with acks=1", "remove acks from the system's `producer`",
+    ),
+    *claims_of(
+        "a fetch waits for more than comes", "more comes than a fetch waits for",
+        "at {} msg/s fewer bytes come to a consumer within fetch.max.wait.ms={}",
+        "remove fetch.min.bytes from the system's `consumer`",
     ),
     *claims_of(
         "not idempotent", "not idempotent, acks=1",

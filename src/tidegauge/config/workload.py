@@ -10,9 +10,11 @@ from pydantic import Field
 from tidegauge.config.fields import Duration, Fields, Size, duration_between, member_of, size_between
 from tidegauge.config.source import KeyPath, Source, validate
 from tidegauge.model.workload import (
+    CHECKED_BYTES,
     HEADER_BYTES,
     IN_FLIGHT_BYTES_MAX,
     IN_FLIGHT_BYTES_MOST,
+    NAMED_BYTES,
     POOL_BYTES_MAX,
     Arrival,
     ClientSettings,
@@ -41,7 +43,7 @@ class WorkloadFields(Fields):
     producers: Annotated[int, Field(ge=0, le=COUNT_MAX)] = 1
     subscriptions: Annotated[int, Field(ge=0, le=100)] = 1
     consumers: Count = 1
-    message_size: Annotated[Size, size_between("48B", "1MiB")] = 1024
+    message_size: Annotated[Size, size_between("1B", "20MiB")] = 1024
     random_share: Annotated[float, Field(ge=0, le=1)] = 1.0
     payload_file: str = ""
     payload_bodies: Annotated[int, Field(ge=1, le=65_536)] = 0
@@ -73,6 +75,7 @@ def parse_workload(data: Mapping[str, Any], source: Source, at: KeyPath, beside:
             f"are {size(POOL_BYTES_MAX)}",
         )
     check_roles(fields, data, source, at)
+    _check_short_messages(fields, source, at)
     if payload_file is None or len(source.problems) > before:
         return None
     return _to_workload(fields, payload_file)
@@ -98,6 +101,19 @@ def check_roles(fields: WorkloadFields, data: Mapping[str, Any], source: Source,
     if len(set(fields.existing_topics)) < len(fields.existing_topics):
         source.complain((*at, "existing-topics"), "names a topic twice")
     _check_subscriptions(fields, data, source, at)
+
+
+def _check_short_messages(fields: WorkloadFields, source: Source, at: KeyPath) -> None:
+    """What is sent with less than a whole header can't always be told from what others sent."""
+    complaint = ""
+    if not fields.producers or fields.message_size >= CHECKED_BYTES:
+        return
+    if fields.existing_topics:
+        complaint = f"{CHECKED_BYTES}B or more, else they can't be told from others' in 'existing-topics'"
+    elif fields.message_size < NAMED_BYTES and (fields.producers > 1 or fields.consumers > 1):
+        complaint = f"{NAMED_BYTES}B or more with several producers or consumers, since shorter ones name no producer"
+    if complaint:
+        source.complain((*at, "message-size"), f"'{fields.message_size}B': must be {complaint}")
 
 
 def _check_subscriptions(fields: WorkloadFields, data: Mapping[str, Any], source: Source, at: KeyPath) -> None:

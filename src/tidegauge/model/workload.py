@@ -202,7 +202,12 @@ class Compression(StrEnum):
 
 
 HEADER_BYTES = 48
-MESSAGE_BYTES_MAX = 1 << 20
+"""What a message says of itself: trial, producer, sequence, intended time, checksums."""
+CHECKED_BYTES = 16
+"""Shorter messages have no time and no checksum."""
+NAMED_BYTES = 8
+"""Shorter ones don't name their producer, and have the lowest bytes of their sequence only."""
+MESSAGE_BYTES_MAX = 20 << 20
 IN_FLIGHT_BYTES_MAX = 32 << 20
 """Values of messages in flight over all producers, where nobody says more; the same bound for every system."""
 RECEIVE_QUEUE_BYTES_MAX = 32 << 20
@@ -275,6 +280,19 @@ class Workload:
     consumer_overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     subscription_type: SubscriptionType = SubscriptionType.BY_PARTITION
     existing_topics: tuple[str, ...] = ()
+
+    def unchecked(self) -> str:
+        """What of its messages is not checked since they have no room for the header, in words; "" if nothing."""
+        message_bytes = self.payload.message_bytes
+        if message_bytes >= CHECKED_BYTES or not self.producers:
+            return ""
+        if message_bytes >= NAMED_BYTES:
+            return "loss, repeats and order are checked, damage is not, and end-to-end times are not known"
+        told_apart = 1 << (8 * message_bytes)
+        return (
+            f"every {told_apart:,}th message looks alike: loss, repeats and order are checked among so many, damage is "
+            "not, and end-to-end times are not known"
+        )
 
     def neutral(self) -> Workload:
         """This workload without the systems' own client settings, which differ by their nature."""

@@ -385,6 +385,31 @@ class GivesLevels(Protocol):
         return ""
 
 
+@dataclass(frozen=True)
+class MessageLimit:
+    """How large a message's value may be. `remedy`: what raises the limit."""
+
+    bytes_max: int
+    setting: str
+    remedy: str
+
+    @staticmethod
+    def of(case: Case, name: str, by_default: int, overhead_bytes: int = 0, *, with_names: str = "") -> MessageLimit:
+        """The limit by a setting of servers, as the campaign sets it or by default.
+
+        `overhead_bytes`: of a message, which the limit counts. `with_names`: other settings that must be raised, too.
+        """
+        value = case.settings.get(name, "")
+        limit = int(value) if value.isdecimal() else by_default
+        wanted = case.workload.payload.message_bytes + overhead_bytes
+        others = f" and {with_names}" if with_names else ""
+        return MessageLimit(
+            limit - overhead_bytes,
+            f"{name}={limit}" + ("" if value else ", its default"),
+            f"give {name}{others} of {wanted} or more in the system's `settings`, or smaller messages",
+        )
+
+
 class HasClients(Protocol):
     """How its clients are set, and may read its topics."""
 
@@ -404,6 +429,10 @@ class HasClients(Protocol):
         `existing`: of topics that others made, which are read as they are.
         """
         return f"{self.title} has no {kind.value} subscriptions"
+
+    def message_limit(self, case: Case) -> MessageLimit | None:
+        """Pure: how large a message may be on servers that are started here, and by which setting; None = any size."""
+        return None
 
     def clients(self, workload: Workload, choice: LevelChoice, nodes: int) -> ClientKinds:
         """What its clients take of a load generator's host, and how many users one can have. Pure.

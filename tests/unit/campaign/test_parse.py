@@ -170,8 +170,8 @@ def test_a_wrong_system_is_shown_on_its_line(tmp_path: Path, wrong: str, says: s
     [
         ("mesage-size: 1KiB", "unknown key 'mesage-size' (did you mean 'message-size'?)"),
         ("message_size: 1KiB", "unknown key 'message_size' (did you mean 'message-size'?)"),
-        ("message-size: 2MiB", "workload.message-size: '2MiB': must be from 48B to 1MiB"),
-        ("message-size: 47B", "must be from 48B to 1MiB"),
+        ("message-size: 21MiB", "workload.message-size: '21MiB': must be from 1B to 20MiB"),
+        ("message-size: 0B", "must be from 1B to 20MiB"),
         ("batch-delay: 5", "workload.batch-delay: '5': must be a duration with its unit"),
         ("arrival: unifrom", "must be one of uniform, poisson (did you mean 'uniform'?)"),
         ("arrival: closed-loop", "must be one of uniform, poisson"),

@@ -13,9 +13,10 @@ from tidegauge.fairness import Case
 from tidegauge.model.events import Note, left_out_note
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Setting
-from tidegauge.model.trial import TrialSpec, point_words
+from tidegauge.model.trial import LoadSpec, TrialSpec, point_words
 from tidegauge.model.variant import VARIANT
 from tidegauge.model.workload import SubscriptionType
+from tidegauge.numbers import capitalized
 from tidegauge.systems.api import System
 
 
@@ -70,6 +71,7 @@ def case_of(spec: TrialSpec, choice: SystemChoice, system: System, in_force: tup
         topic=choice.topic,
         copies=choice.copies,
         in_force=in_force,
+        msgs_per_s=spec.most_msgs_per_s if isinstance(spec, LoadSpec) and not spec.exploratory else 0.0,
     )
 
 
@@ -111,6 +113,7 @@ def _contenders_at_point(
                 )
             choice = _choose_level(campaign, place, implementation, _may_change_level(point, system))
             _check_subscriptions(campaign, place, implementation, choice)
+            _check_message_size(campaign, place, implementation, choice)
         except ImpossibleError as error:
             if not skip:
                 raise _error_at_point(error, point) from error
@@ -139,6 +142,31 @@ def _error_at_point(error: ImpossibleError, point: Point) -> UserError:
         f"{point.where}: sweep: at {point_words(point.values)}: {error.message}",
         f"{error.hint} 'skip-impossible: true' leaves out what a system can't have.".strip(),
     )
+
+
+def _check_message_size(campaign: Campaign, place: int, implementation: System, choice: LevelChoice) -> None:
+    """Servers that are started here must take the workload's messages; those of others say so themselves."""
+    system, workload = campaign.systems[place], campaign.workload
+    if system.attach is not None or not workload.producers:
+        return
+    case = Case(
+        version=system.version or implementation.default_version,
+        nodes=campaign.nodes,
+        choice=choice,
+        workload=workload,
+        settings=system.settings,
+        producer=system.producer,
+        topic=system.topic,
+    )
+    limit = implementation.message_limit(case)
+    if limit is not None and workload.payload.message_bytes > limit.bytes_max:
+        raise ImpossibleError(
+            campaign,
+            ("workload", "message-size"),
+            f"workload.message-size: '{workload.payload.message_bytes}B': {implementation.title} takes messages of at "
+            f"most {limit.bytes_max}B here ({limit.setting}).",
+            f"{capitalized(limit.remedy)}.",
+        )
 
 
 def _check_subscriptions(campaign: Campaign, place: int, implementation: System, choice: LevelChoice) -> None:

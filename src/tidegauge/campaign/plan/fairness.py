@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.plan.contenders import case_of
+from tidegauge.campaign.plan.load_remarks import hazards_of_load
 from tidegauge.campaign.plan.plan import Plan
 from tidegauge.errors import UserError
 from tidegauge.fairness import ComparedSystem, Fact, Property, check_fairness
@@ -113,7 +114,7 @@ def contender_of_trial(
     return ComparedSystem(
         label=spec.system,
         facts={**client_facts.facts, **_facts_given_to_system(spec, choice, level), **around},
-        hazards=tuple(system.hazards(case)),
+        hazards=(*system.hazards(case), *hazards_of_load(case, client_facts.facts)),
         client_settings=_unjudged_settings(clients, client_facts.judged),
         server_settings=_unjudged_settings(servers, client_facts.judged),
     )

@@ -11,12 +11,13 @@ from tidegauge.agent.api import Host
 from tidegauge.distribution.coordinates import Coordinate, Recipe, is_before
 from tidegauge.distribution.resolve import fetched_jars, jars_in, provision, provision_directory
 from tidegauge.durability import levels_for_nodes
+from tidegauge.fairness import Case
 from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Handles, number_of
 from tidegauge.model.workload import Workload
 from tidegauge.places import expand_path
-from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
+from tidegauge.systems.api import Deployment, DeployRequest, MessageLimit, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
 from tidegauge.systems.kafka import clients, deployment, fairness, level, settings, topics
@@ -145,6 +146,17 @@ class KafkaSystem(System):
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
         """See `System.possible_levels`."""
         return [LevelChoice(number) for number in levels_for_nodes(nodes)]
+
+    def message_limit(self, case: Case) -> MessageLimit | None:
+        """See `System.message_limit`. Topics are made with room for every size, where a campaign gives no limit."""
+        value = case.topic.get("max.message.bytes", "")
+        if not value.isdecimal():
+            return None
+        return MessageLimit(
+            int(value) - fairness.RECORD_OVERHEAD_BYTES,
+            f"topic setting max.message.bytes={value}",
+            "raise max.message.bytes in the system's `topic-settings`, or leave it out",
+        )
 
     def copies_problem(self, choice: LevelChoice) -> str:
         """See `System.copies_problem`."""

@@ -65,6 +65,8 @@ def subscription_hazard(case: Case) -> Iterator[Hazard]:
 
 REQUESTS = 5
 RECORD_OVERHEAD_BYTES = 128
+FETCH_WAIT_MS = 500.0
+"""The client's default of fetch.max.wait.ms."""
 UNCOMPRESSED = "uncompressed"
 """What brokers call a codec that is none."""
 FLUSH_OF_BROKER = ("log.flush.interval.messages", "log.flush.interval.ms")
@@ -121,6 +123,7 @@ def hazards(case: Case) -> list[Hazard]:
         _server_compression_hazard,
         _in_sync_replicas_hazard,
         subscription_hazard,
+        _fetch_wait_hazard,
     )
     return [hazard for rule in rules for hazard in rule(case)]
 
@@ -159,6 +162,27 @@ def _unclean_election_hazard(case: Case) -> Iterator[Hazard]:
             NO_FIGURE,
             "Kafka's topic configuration",
             f"remove {UNCLEAN} from the system's `settings`, or set it to false on the cluster",
+        )
+
+
+def _fetch_wait_hazard(case: Case) -> Iterator[Hazard]:
+    """Consumers whose broker waits for more than comes."""
+    fetch_bytes = number_in(case.client("consumer", "fetch.min.bytes")) or 0.0
+    wait_ms = number_in(case.client("consumer", "fetch.max.wait.ms")) or FETCH_WAIT_MS
+    workload = case.workload
+    consumers = workload.topics * workload.consumers
+    coming_bytes = case.msgs_per_s * workload.payload.message_bytes * wait_ms / 1e3 / consumers
+    if workload.subscriptions and fetch_bytes > 1 and case.msgs_per_s and coming_bytes < fetch_bytes:
+        yield Hazard(
+            "fetch-waits",
+            f"fetch.min.bytes={fetch_bytes:g}",
+            f"at {case.msgs_per_s:g} msg/s fewer bytes come to a consumer within fetch.max.wait.ms={wait_ms:g}, so a "
+            "broker answers when that is over: end-to-end times are that wait",
+            NO_FIGURE,
+            BY_DEFINITION,
+            "remove fetch.min.bytes from the system's `consumer`, unless users have it",
+            Severity.ADVICE,
+            makes_result=True,
         )
 
 

@@ -24,8 +24,8 @@ MESSAGE_BYTES = "max.message.bytes"
 """Of a topic: the largest batch that it takes."""
 MESSAGE_BYTES_DEFAULT = 1_048_588
 """What a topic takes where nobody says more."""
-MESSAGE_BYTES_OF_OURS = 16 << 20
-"""Far above every batch, which changes nothing else."""
+MESSAGE_BYTES_OF_OURS = 32 << 20
+"""Far above every batch and the largest message, which changes nothing else."""
 MESSAGE_OVERHEAD_BYTES = 512
 """Of a batch with one message: headers, key and what compression may add."""
 

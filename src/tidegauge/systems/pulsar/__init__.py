@@ -10,12 +10,13 @@ from tidegauge.distribution.coordinates import Coordinate, Recipe, is_before
 from tidegauge.distribution.resolve import fetched_jars, jars_in, provision, provision_directory
 from tidegauge.durability import levels_for_nodes
 from tidegauge.errors import RunFailedError
+from tidegauge.fairness import Case
 from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Handles, Setting
 from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.places import expand_path
-from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
+from tidegauge.systems.api import Deployment, DeployRequest, MessageLimit, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules, split_addresses
 from tidegauge.systems.attached import UNKNOWN, AttachedCluster, AttachRequest, connection_settings
 from tidegauge.systems.pulsar import clients, fairness, level, settings
@@ -26,6 +27,8 @@ from tidegauge.systems.pulsar.deployment import METRICS, deploy_standalone
 from tidegauge.systems.server_settings import ServerSettings
 
 DEFAULT_VERSION = "4.2.4"
+_METADATA_BYTES = 10 << 10
+"""What Pulsar itself leaves for a message's metadata between its own limits."""
 VERIFIED = ("4.2.4", "4.0.8")
 GROUP = "org.apache.pulsar"
 # What standalone, bookies, brokers and the set-up tool never load (seen with -Xlog:class+load; 4.2.4: 327 jars and
@@ -166,6 +169,12 @@ class PulsarSystem(System):
     client_facts = staticmethod(fairness.client_facts)
     client_settings = staticmethod(clients.client_settings)
     hazards = staticmethod(fairness.hazards)
+
+    def message_limit(self, case: Case) -> MessageLimit | None:
+        """See `System.message_limit`. Its client counts metadata, too; bookies have a limit of their own."""
+        return MessageLimit.of(
+            case, "maxMessageSize", 5 << 20, _METADATA_BYTES, with_names="nettyMaxFrameSizeBytes (of bookies)"
+        )
 
     def server_settings(self, version: str) -> ServerSettings | None:
         """See `System.server_settings`."""

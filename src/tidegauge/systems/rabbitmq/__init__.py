@@ -13,7 +13,7 @@ from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Handles, Setting, number_of
 from tidegauge.model.workload import Workload
 from tidegauge.places import expand_path
-from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
+from tidegauge.systems.api import Deployment, DeployRequest, MessageLimit, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
 from tidegauge.systems.rabbitmq import clients, fairness, level, provision, settings
@@ -53,6 +53,10 @@ RULES = AttachRules(
     ),
     methods=("password", "external", "oauth2"),
 )
+
+
+_FRAME_BYTES = 256
+"""What a frame of a stream has beside one message, rounded up."""
 
 
 def attach(request: AttachRequest) -> AttachedCluster:
@@ -144,6 +148,13 @@ class RabbitmqSystem(System):
         """See `System.deploy`. Raises `UserError` if the level is impossible in this shape."""
         refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
         return deploy(request, host)
+
+    def message_limit(self, case: Case) -> MessageLimit | None:
+        """See `System.message_limit`."""
+        if form_of(case.choice).queue_type == fairness.STREAM:
+            return MessageLimit.of(case, "stream.frame_max", 1 << 20, _FRAME_BYTES)
+        numbers = version_numbers(case.version)
+        return MessageLimit.of(case, "max_message_size", (128 if numbers and numbers[0] < 4 else 16) << 20)
 
     def hazards(self, case: Case) -> list[Hazard]:
         """See `System.hazards`."""

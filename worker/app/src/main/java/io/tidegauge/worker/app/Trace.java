@@ -8,6 +8,7 @@ import io.tidegauge.worker.api.ReadBackSpec;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.engine.SequencesSink;
 import io.tidegauge.worker.engine.TrialPlan;
+import io.tidegauge.worker.engine.message.ShortMessage;
 import io.tidegauge.worker.engine.history.Present;
 import io.tidegauge.worker.proto.ReadBackReply;
 import io.tidegauge.worker.proto.ReceivedSequences;
@@ -40,7 +41,11 @@ final class Trace {
     long began = System.nanoTime();
     long deadline = began + TimeUnit.MILLISECONDS.toNanos(request.getTimeoutMs());
     ReadBackReply.Builder reply = ReadBackReply.newBuilder().setBeganMonoNs(began);
-    Present present = new Present(plan.trialId());
+    int bytes = plan.payload().messageBytes();
+    if (bytes < ShortMessage.NAMED_BYTES) {
+      throw new DriverException("messages of " + bytes + " B can't be told apart in a topic");
+    }
+    Present present = new Present(plan.trialId(), bytes);
     for (int t = 0; t < plan.topics().size(); t++) {
       TopicSpec topic = withPartitions(plan.topics().get(t), partitions.get(t));
       ReadBackSpec all =

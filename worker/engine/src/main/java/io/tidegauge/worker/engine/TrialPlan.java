@@ -5,6 +5,7 @@ import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.engine.load.Keys;
 import io.tidegauge.worker.engine.message.MessageHeader;
+import io.tidegauge.worker.engine.message.ShortMessage;
 import io.tidegauge.worker.engine.schedule.RateSchedule;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -22,7 +23,7 @@ public record TrialPlan(
     Variant variant) {
 
   /** Largest message, header included. */
-  public static final int MESSAGE_BYTES_MAX = 1 << 20;
+  public static final int MESSAGE_BYTES_MAX = 20 << 20;
 
   /**
    * Who sends and receives, counted per topic and per subscription of a topic.
@@ -174,8 +175,15 @@ public record TrialPlan(
         "an exclusive subscription has one consumer");
     int bytes = payload.messageBytes();
     require(
-        bytes >= MessageHeader.BYTES && bytes <= MESSAGE_BYTES_MAX,
-        "message_bytes must be " + MessageHeader.BYTES + " to " + MESSAGE_BYTES_MAX + ": " + bytes);
+        bytes >= 1 && bytes <= MESSAGE_BYTES_MAX,
+        "message_bytes must be 1 to " + MESSAGE_BYTES_MAX + ": " + bytes);
+    require(
+        bytes >= ShortMessage.NAMED_BYTES
+            || (users.producersPerTopic() <= 1 && users.consumersPerSubscription() <= 1),
+        "messages below 8 B don't name their producer: one producer, one consumer");
+    require(
+        bytes >= MessageHeader.BYTES || variant.historyDirectory().isEmpty(),
+        "a history needs messages of " + MessageHeader.BYTES + " B or more");
     require(client.inFlightMessagesMax() > 0, "in_flight_messages_max must be at least 1");
   }
 

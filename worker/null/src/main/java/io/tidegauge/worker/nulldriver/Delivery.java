@@ -58,7 +58,8 @@ class Delivery {
     if (settings.flipBody().contains(n) && value.length > HEADER_BYTES) {
       flipAt = HEADER_BYTES + (int) (n % (value.length - HEADER_BYTES));
     } else if (settings.flipHeader().contains(n)) {
-      flipAt = HEADER_CHECKED_FROM + (int) (n % (HEADER_BYTES - HEADER_CHECKED_FROM));
+      int from = value.length > HEADER_CHECKED_FROM ? HEADER_CHECKED_FROM : 0;
+      flipAt = from + (int) (n % (Math.min(HEADER_BYTES, value.length) - from));
     }
     if (settings.swap().contains(n) && held[partition] == null) {
       held[partition] = value.clone();

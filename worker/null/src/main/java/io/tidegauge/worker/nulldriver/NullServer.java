@@ -23,7 +23,7 @@ public final class NullServer implements AutoCloseable {
   /** An answer with how much is stored comes after so many records at the latest. */
   private static final int RECORDS_PER_ANSWER = 256;
 
-  private static final int RECORD_BYTES_MAX = 16 << 20;
+  private static final int RECORD_BYTES_MAX = 32 << 20;
 
   private final ServerSocket listening;
   private final Map<String, ServerTopic> topics = new ConcurrentHashMap<>();

@@ -5,6 +5,8 @@ import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.message.MessageHeader;
 import io.tidegauge.worker.engine.message.PayloadPool;
+import io.tidegauge.worker.engine.message.ShortMessage;
+import java.util.Arrays;
 import java.util.function.Supplier;
 
 /**
@@ -28,6 +30,10 @@ public final class ConsumerChecker implements MessageSink {
   private final SequenceSet.Cursor[] cursors;
   private final Order order;
   private final OtherClocks clocks;
+  private final boolean isShort;
+
+  /** By partition, of messages that have only the low bytes of their sequence. */
+  private long[] nextOf = {};
 
   /** Of producers whose clock is this host's. */
   public ConsumerChecker(
@@ -61,6 +67,7 @@ public final class ConsumerChecker implements MessageSink {
     this.cursors = new SequenceSet.Cursor[producers];
     this.order = order;
     this.clocks = clocks;
+    this.isShort = ShortMessage.isShort(pool.messageBytes());
     this.recorder = new ReceiveRecorder(context.threads());
     subscription.add(recorder);
   }
@@ -69,6 +76,10 @@ public final class ConsumerChecker implements MessageSink {
   public void received(
       int topic, int partition, byte[] array, int offset, int length, long receivedMonoNs) {
     recorder.arrived(length);
+    if (isShort) {
+      receivedShort(partition, array, offset, length, receivedMonoNs);
+      return;
+    }
     if (!isHeaderGood(array, offset, length)) {
       return;
     }
@@ -86,16 +97,67 @@ public final class ConsumerChecker implements MessageSink {
       recorder.count(ReceiveRecorder.CORRUPT);
       subscription.corrupt().add(producersFrom + producer, sequence);
     }
-    if (cursor(producer).add(sequence)) {
+    if (isNew(producer, partition, sequence)) {
       unique(producer, MessageHeader.intendedNs(array, offset), receivedMonoNs);
-      if (!order.keeps(producer, partition, sequence)) {
-        recorder.count(ReceiveRecorder.REORDERED);
-        subscription.reordered().add(producersFrom + producer, sequence);
-      }
-    } else {
+    }
+  }
+
+  /** Whether the sequence comes for the first time; counts repeats, and what comes too late. */
+  private boolean isNew(int producer, int partition, long sequence) {
+    if (!cursor(producer).add(sequence)) {
       recorder.count(ReceiveRecorder.DUPLICATED);
       subscription.duplicated().add(producersFrom + producer, sequence);
+      return false;
     }
+    if (!order.keeps(producer, partition, sequence)) {
+      recorder.count(ReceiveRecorder.REORDERED);
+      subscription.reordered().add(producersFrom + producer, sequence);
+    }
+    return true;
+  }
+
+  /** What a message without a whole header says is believed as far as it can be. */
+  private void receivedShort(
+      int partition, byte[] array, int offset, int length, long receivedMonoNs) {
+    if (length != pool.messageBytes()) {
+      recorder.count(ReceiveRecorder.FOREIGN);
+      return;
+    }
+    boolean checked = length >= ShortMessage.CHECKED_BYTES;
+    if (checked && !ShortMessage.isIntact(array, offset, length, trialId)) {
+      recorder.count(ReceiveRecorder.CORRUPT);
+      recorder.count(ReceiveRecorder.CORRUPT_UNATTRIBUTED);
+      return;
+    }
+    boolean named = length >= ShortMessage.NAMED_BYTES;
+    int producer = named ? ShortMessage.producer(array, offset) - producersFrom : 0;
+    long sequence =
+        named
+            ? ShortMessage.sequence(array, offset)
+            : ShortMessage.sequenceNear(array, offset, length, next(partition));
+    if (producer < 0 || producer >= cursors.length || sequence < 0) {
+      recorder.count(ReceiveRecorder.FOREIGN);
+      return;
+    }
+    if (!named) {
+      nextOf[partition] = Math.max(nextOf[partition], sequence + 1);
+    }
+    if (isNew(producer, partition, sequence)) {
+      if (checked) {
+        long sentClockNs = receivedMonoNs + clocks.aheadNs(producer);
+        unique(producer, ShortMessage.intendedNs(array, offset, sentClockNs), receivedMonoNs);
+      } else {
+        recorder.uniqueUntimed(window.get(), receivedMonoNs);
+      }
+    }
+  }
+
+  /** The sequence after the highest of a partition. */
+  private long next(int partition) {
+    if (partition >= nextOf.length) {
+      nextOf = Arrays.copyOf(nextOf, partition + 1);
+    }
+    return nextOf[partition];
   }
 
   private void unique(int producer, long intendedNs, long receivedNs) {

@@ -66,6 +66,11 @@ public final class ReceiveRecorder extends Recorder {
     }
   }
 
+  /** The same of one that has no time: it belongs to the window by its receipt. */
+  void uniqueUntimed(Window latest, long receivedNs) {
+    counted(adopt(latest), receivedNs);
+  }
+
   /**
    * The same of one that a worker on another host sent.
    *

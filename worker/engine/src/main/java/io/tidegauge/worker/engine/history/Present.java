@@ -5,6 +5,7 @@ import io.tidegauge.worker.engine.SequencesSink;
 import io.tidegauge.worker.engine.check.RoaringForm;
 import io.tidegauge.worker.engine.check.SequenceSet;
 import io.tidegauge.worker.engine.message.MessageHeader;
+import io.tidegauge.worker.engine.message.ShortMessage;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.TreeMap;
@@ -14,11 +15,14 @@ public final class Present implements ReadBackSink {
   private static final long SEQUENCE_MAX = 1L << 46;
 
   private final long trialId;
+  private final int messageBytes;
   private final Map<Integer, SequenceSet> sets = new TreeMap<>();
   private final Map<Integer, SequenceSet.Cursor> cursors = new HashMap<>();
 
-  public Present(long trialId) {
+  /** Of messages of so many bytes, which must name their producer. */
+  public Present(long trialId, int messageBytes) {
     this.trialId = trialId;
+    this.messageBytes = messageBytes;
   }
 
   /**
@@ -27,6 +31,16 @@ public final class Present implements ReadBackSink {
   @Override
   public synchronized void found(
       int topic, int partition, long position, int within, byte[] value) {
+    if (ShortMessage.isShort(messageBytes)) {
+      if (value.length == messageBytes
+          && (messageBytes < ShortMessage.CHECKED_BYTES
+              || ShortMessage.isIntact(value, 0, value.length, trialId))) {
+        cursors
+            .computeIfAbsent(ShortMessage.producer(value, 0), this::begin)
+            .add(ShortMessage.sequence(value, 0));
+      }
+      return;
+    }
     if (value.length < MessageHeader.BYTES
         || !MessageHeader.isOurs(value, 0)
         || MessageHeader.trialId(value, 0) != trialId) {

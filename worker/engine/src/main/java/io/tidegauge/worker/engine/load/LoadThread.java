@@ -3,7 +3,6 @@ package io.tidegauge.worker.engine.load;
 import io.tidegauge.worker.api.Threads;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.figures.Window;
-import io.tidegauge.worker.engine.message.MessageHeader;
 import io.tidegauge.worker.engine.os.Heartbeat;
 import io.tidegauge.worker.engine.os.ProcessUse;
 import io.tidegauge.worker.engine.os.TaskClock;
@@ -262,7 +261,7 @@ public final class LoadThread implements Runnable {
     }
     long sequence = p.nextSequence();
     byte[] value = slot.ownValue == null ? values.next(p) : slot.ownValue;
-    MessageHeader.writeMessage(value, sequence, intended);
+    p.write(value, sequence, intended);
     slot.fill(value, p.keys.next(), sequence, intended, now);
     p.sent(sequence, now);
     moveOn(p, profile);

@@ -4,7 +4,9 @@ import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.engine.check.SequenceSet;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.history.HistoryFile;
+import io.tidegauge.worker.engine.message.MessageHeader;
 import io.tidegauge.worker.engine.message.PayloadPool;
+import io.tidegauge.worker.engine.message.ShortMessage;
 import io.tidegauge.worker.engine.schedule.RateProfile;
 import io.tidegauge.worker.engine.schedule.Schedule;
 import java.util.concurrent.locks.LockSupport;
@@ -167,6 +169,15 @@ public final class Producer {
 
   void stopWaiting() {
     waiter = null;
+  }
+
+  /** Writes into a message what it says of itself. */
+  void write(byte[] value, long sequence, long intendedNs) {
+    if (ShortMessage.isShort(value.length)) {
+      ShortMessage.write(value, context.trialId(), index, sequence, intendedNs);
+    } else {
+      MessageHeader.writeMessage(value, sequence, intendedNs);
+    }
   }
 
   long nextSequence() {

@@ -2,6 +2,7 @@ package io.tidegauge.worker.engine.load;
 
 import io.tidegauge.worker.engine.message.MessageHeader;
 import io.tidegauge.worker.engine.message.PayloadPool;
+import io.tidegauge.worker.engine.message.ShortMessage;
 
 /**
  * Message values of one load thread, for clients that copy what they are given: one for each body,
@@ -15,8 +16,10 @@ final class Values {
   static final long BYTES_MAX = 32L << 20;
 
   private final byte[][] values;
+  private final boolean isShort;
 
   Values(PayloadPool pool, long trialId, int threads) {
+    isShort = ShortMessage.isShort(pool.messageBytes());
     long fit = BYTES_MAX / ((long) threads * pool.messageBytes());
     values = new byte[(int) Math.max(1, Math.min(pool.size(), fit))][];
     for (int i = 0; i < values.length; i++) {
@@ -26,7 +29,7 @@ final class Values {
 
   byte[] next(Producer producer) {
     byte[] value = values[producer.nextBody(values.length)];
-    if (MessageHeader.producer(value, 0) != producer.index) {
+    if (!isShort && MessageHeader.producer(value, 0) != producer.index) {
       MessageHeader.writeProducer(value, producer.index);
     }
     return value;

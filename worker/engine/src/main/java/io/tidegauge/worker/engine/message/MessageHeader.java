@@ -35,6 +35,11 @@ public final class MessageHeader {
     INT.set(a, 44, bodyIndex);
   }
 
+  /** How many bytes of a message of this length are not its body. */
+  static int bytesIn(int messageBytes) {
+    return ShortMessage.isShort(messageBytes) ? ShortMessage.headBytes(messageBytes) : BYTES;
+  }
+
   /** Writes the producer into an array that serves several. */
   public static void writeProducer(byte[] a, int producer) {
     INT.set(a, 16, producer);

@@ -37,7 +37,7 @@ public final class PayloadPool {
    * @param messageBytes whole message with its header
    */
   public static PayloadPool seeded(long seed, int messageBytes, double randomShare, int wanted) {
-    int bodyBytes = messageBytes - MessageHeader.BYTES;
+    int bodyBytes = messageBytes - MessageHeader.bytesIn(messageBytes);
     byte[][] bodies = new byte[held(wanted, bodyBytes)][];
     int randomBytes = (int) Math.round(bodyBytes * Math.min(1, Math.max(0, randomShare)));
     for (int i = 0; i < bodies.length; i++) {
@@ -58,7 +58,7 @@ public final class PayloadPool {
    * @throws IOException if the file can't be read or is empty
    */
   public static PayloadPool fromFile(Path file, int messageBytes, int wanted) throws IOException {
-    int bodyBytes = messageBytes - MessageHeader.BYTES;
+    int bodyBytes = messageBytes - MessageHeader.bytesIn(messageBytes);
     byte[][] bodies = new byte[held(wanted, bodyBytes)][bodyBytes];
     long needed = Math.max(1, (long) bodies.length * bodyBytes);
     byte[] source;
@@ -97,8 +97,11 @@ public final class PayloadPool {
   /** A whole message value with this body and the fixed part of the header. */
   public byte[] newValue(long trialId, int producer, int index) {
     byte[] value = new byte[messageBytes];
-    System.arraycopy(bodies[index], 0, value, MessageHeader.BYTES, bodies[index].length);
-    MessageHeader.writeFixed(value, trialId, producer, crcs[index], index);
+    int from = messageBytes - bodies[index].length;
+    System.arraycopy(bodies[index], 0, value, from, bodies[index].length);
+    if (!ShortMessage.isShort(messageBytes)) {
+      MessageHeader.writeFixed(value, trialId, producer, crcs[index], index);
+    }
     return value;
   }
 

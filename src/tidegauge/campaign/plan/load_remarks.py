@@ -1,0 +1,87 @@
+"""What of a load decides its own result, whatever the system: said unasked, one remark each. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tidegauge.fairness import BY_DEFINITION, NO_FIGURE, Case, Fact, Hazard, Property
+from tidegauge.model.tilt import Severity
+from tidegauge.model.workload import SubscriptionType
+from tidegauge.numbers import count, ms, size
+
+DELAY_MS_TOLD = 2.0
+"""A shorter delay of batches is small beside what else a message waits for."""
+_BY_PARTITION = (SubscriptionType.BY_PARTITION, SubscriptionType.FAILOVER)
+
+
+def hazards_of_load(case: Case, facts: Mapping[Property, Fact]) -> list[Hazard]:
+    """The remarks on a system's load, by what its clients do (`facts`)."""
+    rules = (_messages_beyond_batches, _waits_for_batches, _idle_consumers, _unchecked_messages)
+    return [hazard for rule in rules for hazard in rule(case, facts)]
+
+
+def _remark(rule: str, what: str, why: str, remedy: str) -> Hazard:
+    return Hazard(rule, what, why, NO_FIGURE, BY_DEFINITION, remedy, Severity.ADVICE, makes_result=True)
+
+
+def _number_of(facts: Mapping[Property, Fact], name: Property) -> float | None:
+    fact = facts.get(name)
+    return float(fact.value) if fact is not None and isinstance(fact.value, int | float) else None
+
+
+def _messages_beyond_batches(case: Case, facts: Mapping[Property, Fact]) -> Iterator[Hazard]:
+    batch_bytes, message_bytes = _number_of(facts, Property.BATCH_SIZE), case.workload.payload.message_bytes
+    # A batch of a byte is how one asks for none.
+    if case.workload.producers and batch_bytes is not None and 1 < batch_bytes < message_bytes:
+        yield _remark(
+            "batch-below-message",
+            f"batches of {size(batch_bytes)}, messages of {size(message_bytes)}",
+            "no message fits into a batch, so each is sent by itself: the rate is that of single messages",
+            "give `batch-size` of some messages, or of 1 B where single messages are meant",
+        )
+
+
+def _waits_for_batches(case: Case, facts: Mapping[Property, Fact]) -> Iterator[Hazard]:
+    delay_ms, batch_bytes = _number_of(facts, Property.BATCH_DELAY), _number_of(facts, Property.BATCH_SIZE)
+    workload = case.workload
+    producers = workload.topics * workload.producers
+    if not (case.msgs_per_s and producers and delay_ms and batch_bytes) or delay_ms < DELAY_MS_TOLD:
+        return
+    # Each partition has a batch of its own.
+    interval_ms = 1e3 * producers * workload.partitions / case.msgs_per_s
+    filled_ms = interval_ms * batch_bytes / workload.payload.message_bytes
+    if batch_bytes > 1 and delay_ms < filled_ms:
+        others = f"a message comes every {ms(interval_ms)} ms to a partition of a producer"
+        why = (
+            f"{others}, so batches wait for all of their delay and are sent far from full"
+            if interval_ms < delay_ms
+            else f"{others}, so each waits {ms(delay_ms)} ms for another that does not come"
+        )
+        yield _remark(
+            "waits-for-batches",
+            f"batches wait {ms(delay_ms)} ms at {count(case.msgs_per_s)} msg/s",
+            f"{why}: response times are that delay",
+            "give `batch-delay: 0ms`, unless users of the system have this delay",
+        )
+
+
+def _idle_consumers(case: Case, _facts: Mapping[Property, Fact]) -> Iterator[Hazard]:
+    workload = case.workload
+    idle = workload.consumers - workload.partitions
+    if workload.subscriptions and idle > 0 and workload.subscription_type in _BY_PARTITION:
+        yield _remark(
+            "idle-consumers",
+            f"{workload.consumers} consumers of {workload.partitions} partitions",
+            f"a partition is read by one consumer, so {idle} of {workload.consumers} receive nothing",
+            "give as many `partitions`, or `subscription-type: shared`",
+        )
+
+
+def _unchecked_messages(case: Case, _facts: Mapping[Property, Fact]) -> Iterator[Hazard]:
+    if unchecked := case.workload.unchecked():
+        yield _remark(
+            "short-messages",
+            f"messages of {size(case.workload.payload.message_bytes)}",
+            f"they have no room for all that a message is checked by: {unchecked}",
+            "give `message-size: 16B` or more",
+        )
