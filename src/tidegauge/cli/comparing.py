@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge import store
-from tidegauge.cli.options import WantedFiles
+from tidegauge.cli.options import NO_FILES, WantedFiles
 from tidegauge.cli.output import EXIT_GOOD, EXIT_INVALID, EXIT_THRESHOLD, Output
 from tidegauge.cli.reports import load_runs
 from tidegauge.comparison.across import RunComparison
 from tidegauge.comparison.across import compare_runs as compare_stored
-from tidegauge.comparison.differences import DisclosedRun
+from tidegauge.comparison.differences import LETTERS, DisclosedRun
 from tidegauge.comparison.regression import (
     RegressionJudgement,
     RegressionOutcome,
@@ -22,11 +22,15 @@ from tidegauge.comparison.regression import (
 from tidegauge.errors import UserError
 from tidegauge.extras import PLOTS, require_package
 from tidegauge.model.labels import NEWEST
-from tidegauge.model.variant import parse_same_within
+from tidegauge.model.trial import LoadResult, point_words
+from tidegauge.model.variant import SameWithin, parse_same_within
+from tidegauge.places import is_file
 from tidegauge.report import across
 from tidegauge.report.html.comparison import comparison_page
 from tidegauge.report.layout import Paragraph, shown_path
+from tidegauge.report.omb_results import omb_results_content, show_omb_results
 from tidegauge.store.details import read_disclosed
+from tidegauge.store.omb_results import OmbResult, read_omb_result, trial_as_omb_result
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,8 @@ def compare_runs(
     Returns the exit code. Raises `UserError` if runs can't be read, don't belong together, or are not at equal levels.
     """
     files.check()
+    if any(_is_omb_result(name) for name in names):
+        return _compare_with_omb(names, runs_directory, files, out, asked)
     if files.html is not None:
         require_package("matplotlib", PLOTS)
     if not 0 < noise < 1:
@@ -67,10 +73,7 @@ def compare_runs(
         allowed = parse_allowed(asked.allowed)
     except ValueError as error:
         raise UserError(f"{error}.") from error
-    try:
-        margin = None if same_within is None else parse_same_within(same_within)
-    except ValueError as error:
-        raise UserError(f"--same-within '{same_within}': {error}.") from error
+    margin = _parse_margin(same_within)
     if asked.against is not None:
         if len(names) > 1:
             raise UserError("--against compares one run.", "Name one, or none for the newest.")
@@ -102,6 +105,55 @@ def compare_runs(
     out.show(across.report(facts), across.content(comparison, judgement))
     _say_written(files, out)
     return EXIT_GOOD if judgement is None else _code_of(judgement, asked.strict)
+
+
+def _parse_margin(same_within: str | None) -> SameWithin | None:
+    """The margin of the same, if one is given. Raises `UserError`."""
+    try:
+        return None if same_within is None else parse_same_within(same_within)
+    except ValueError as error:
+        raise UserError(f"--same-within '{same_within}': {error}.") from error
+
+
+def _is_omb_result(name: str) -> bool:
+    """Whether a name is of a file, as results of OMB are, and not of a run."""
+    return name.endswith(".json") and is_file(Path(name))
+
+
+def _compare_with_omb(
+    names: Sequence[str], runs_directory: Path, files: WantedFiles, out: Output, asked: Regression
+) -> int:
+    """Show others' results of OMB beside each other and beside runs. Raises `UserError`."""
+    if asked.is_asked or files != NO_FILES:
+        raise UserError(
+            "Results of OMB are shown side by side, and nothing is judged.",
+            "Leave out --against, --regression, --strict, --junit, --markdown and --html; --json gives the figures.",
+        )
+    results = []
+    for name in names:
+        if _is_omb_result(name):
+            results.append(read_omb_result(Path(name)))
+            continue
+        (run,) = load_runs([name], runs_directory, "compared", out)
+        results += _loads_as_omb_results(run)
+    if len(results) > len(LETTERS):
+        raise UserError(f"{len(results)} results are too many; at most {len(LETTERS)} can be compared at once.")
+    out.show(show_omb_results(results), omb_results_content(results))
+    return EXIT_GOOD
+
+
+def _loads_as_omb_results(run: store.StoredRun) -> list[OmbResult]:
+    """The first trial of each load of a run, in OMB's terms. Raises `UserError` if there is none."""
+    loads: dict[str, tuple[Path, LoadResult]] = {}
+    for trial in run.trials:
+        result = trial.result
+        if isinstance(result, LoadResult) and (trial.trial_id in run.confirmed or not result.spec.exploratory):
+            point = f" [{point_words(result.spec.point)}]" if result.spec.point else ""
+            name = f"{run.path.name}, {result.spec.system}, {result.spec.experiment}{point}"
+            loads.setdefault(name, (trial.directory, result))
+    if not loads:
+        raise UserError(f"{run.path.name} has no load that could be set beside OMB's.")
+    return [trial_as_omb_result(name, directory, result) for name, (directory, result) in loads.items()]
 
 
 def _show_no_baseline(asked: Regression, later: Path, files: WantedFiles, out: Output, noise: float) -> int:

@@ -214,6 +214,24 @@ class Omb(TypedDict):
     runs: Sequence[OmbRun]
 
 
+class OmbResultContent(TypedDict):
+    """A result in OMB's terms: times in ms, rates a second."""
+
+    name: str
+    measured_by: Literal["OMB", "Tidegauge"]
+    workload: str
+    driver: str
+    figures: Mapping[str, float]
+
+
+class OmbResults(TypedDict):
+    """`compare` of OMB's results with --json."""
+
+    schema: Literal["tidegauge.ombresults/1"]
+    results: Sequence[OmbResultContent]
+    remarks: Sequence[str]
+
+
 def _with_fields(name: str, schema: str, content: type, words: str) -> Any:
     """What is written of a dataclass as it is: the name of its schema and all its fields. `words` describe it."""
     dictionary: Any = TypedDict
