@@ -96,3 +96,59 @@ def test_a_variable_that_is_not_set_is_named(broker: Broker, place: Place, monke
     assert done.returncode == 2
     assert "attach.auth.password: the environment variable KAFKA_PASSWORD is not set" in done.stderr
     assert not place.runs.exists()
+
+
+DRIVER = """\
+name: mutual
+driverClass: io.openmessaging.benchmark.driver.kafka.KafkaBenchmarkDriver
+replicationFactor: 1
+topicConfig: |
+  min.insync.replicas=1
+commonConfig: |
+  bootstrap.servers=127.0.0.1:{port}
+  security.protocol=SSL
+  ssl.truststore.type=PEM
+  ssl.truststore.location={ca}
+  ssl.keystore.type=PEM
+  ssl.keystore.location={client}
+producerConfig: |
+  acks=all
+  linger.ms=1
+consumerConfig: |
+  auto.offset.reset=earliest
+"""
+WORKLOAD = """\
+name: steady
+topics: 1
+partitionsPerTopic: 1
+messageSize: 200
+useRandomizedPayloads: true
+randomBytesRatio: 0.5
+randomizedPayloadPoolSize: 10
+subscriptionsPerTopic: 1
+producersPerTopic: 1
+consumerPerSubscription: 1
+producerRate: 300
+consumerBacklogSizeGB: 0
+warmupDurationMinutes: 0
+testDurationMinutes: 1
+"""
+
+
+@pytest.mark.timeout(600)
+def test_a_driver_file_of_omb_shows_a_certificate(broker: Broker, place: Place) -> None:
+    """With the key beside the certificate in one file, as Kafka's own clients take it."""
+    ca, client = broker.secured.authority.certificate_path, broker.client.both
+    driver, workload = place.root / "driver.yaml", place.root / "workload.yaml"
+    driver.write_text(DRIVER.format(port=broker.ports["MUTUAL"], ca=ca, client=client))
+    workload.write_text(WORKLOAD)
+    arguments = ("omb", str(workload), "--driver", str(driver), "--time-scale", "0.2")
+    done = place.run(*arguments, timeout_s=400)
+    valid_unless_starved(done, place)
+    key = client.read_text().splitlines()[1]
+    for path in (path for path in place.root.rglob("*") if path.is_file()):
+        assert key.encode() not in path.read_bytes(), path
+    driver.write_text(driver.read_text().replace(f"  ssl.keystore.location={client}\n", ""))
+    refused = place.run(*arguments)
+    assert refused.returncode == 1
+    assert "wants a client certificate" in refused.stderr

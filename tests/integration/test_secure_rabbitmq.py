@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from certificates import ELSEWHERE, Issued, make_authority
+from command import Place, valid_unless_starved
 from rabbitmq_tools import RabbitTools
 from secure import Start, eventually, secured
 
@@ -125,6 +126,37 @@ def test_a_client_certificate_gets_in(broker: Broker) -> None:
     broker.secured.worker.delete_topics("rabbitmq", connection, ["tidegauge-external", "tidegauge-never-was"])
     left = broker.secured.worker.describe("rabbitmq", broker.plain, ["tidegauge-external"])
     assert {s.name: s.value for s in left if s.scope == "topic tidegauge-external"}["queues"] == "0"
+
+
+CAMPAIGN = """
+name: certified
+systems:
+  - name: rabbitmq
+    attach:
+      uris: amqps://127.0.0.1:{amqps}
+      management-url: https://127.0.0.1:{https}
+      topic-prefix: carol-
+      tls: {{ca: {ca}, certificate: {certificate}, key: {key}}}
+      auth: {{method: external, user: alice, password: {{env: RABBIT_PASSWORD}}}}
+durability: {{level: as-found, form: quorum}}
+workload: {{message-size: 200B}}
+experiments:
+  - {{name: latency, rate: 200, warm-up-min: 1s, warm-up-max: 2s, measure: 3s, drain-max: 8s}}
+"""
+
+
+def test_a_campaign_shows_a_certificate_and_a_password_to_management(
+    broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.tool("rabbitmq-plugins", "enable", "rabbitmq_auth_mechanism_ssl")
+    monkeypatch.setenv("RABBIT_PASSWORD", PASSWORD)
+    own, ca = broker.secured.authority.issue("carol"), broker.secured.authority.certificate_path
+    place = Place(tmp_path)
+    text = CAMPAIGN.format(ca=ca, certificate=own.certificate, key=own.key, **broker.ports)
+    done = place.run("run", str(place.write(text)))
+    valid_unless_starved(done, place)
+    contents = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(PASSWORD.encode() in content for content in [done.stdout.encode(), done.stderr.encode(), *contents])
 
 
 def test_wrong_credentials(broker: Broker) -> None:
