@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 from certificates import make_authority
-from command import Place, valid_unless_starved
+from command import Place, valid_unless_starved, wait_until_measuring
 from secure import Secured, Start, eventually, secured
 from token_endpoint import CLIENT, CLIENT_SECRET, TokenEndpoint, serving_tokens
 
@@ -118,6 +119,16 @@ def test_who_gets_no_token_or_shows_a_wrong_one(broker: Broker, tmp_path: Path) 
     )
 
 
+def test_the_endpoint_shows_a_certificate_of_its_own_authority(broker: Broker) -> None:
+    authority, endpoint = broker.secured.authority, broker.endpoint
+    copied = TokenEndpoint(claims=endpoint.claims, key=endpoint.key)
+    with serving_tokens(copied, authority.issue("endpoint").both) as asked:
+        connection = {**broker.as_client(), "auth.token.endpoint": f"{asked.url}/token"}
+        assert broker.secured.probe({**connection, "auth.endpoint.ca.path": str(authority.certificate_path)}) > 0
+        assert copied.asked
+        assert "certif" in broker.secured.refusal(connection)
+
+
 def test_no_secret_is_reported(broker: Broker) -> None:
     """Neither in the settings given back, nor in the worker's log of all that this module did."""
     settings = broker.secured.worker.prepare(broker.secured.ready(broker.as_client()).order("tidegauge-secrets", {}))
@@ -155,12 +166,17 @@ def test_tokens_of_an_endpoint_are_renewed_within_a_trial(broker: Broker, place:
     campaign = place.write(CAMPAIGN.format(port=broker.ports["TOKENS"], source=source))
     before, broker.endpoint.lifetime_s = len(broker.endpoint.given), LIFETIME_S
     try:
-        done = place.run("run", str(campaign))
+        process = place.start("run", str(campaign))
+        wait_until_measuring(place, process)
+        command = psutil.Process(process.pid)
+        commands = [" ".join(one.cmdline()) for one in command.children(recursive=True)]
+        done = process.finish()
     finally:
         broker.endpoint.lifetime_s = 3600.0
     valid_unless_starved(done, place)
     assert len(broker.endpoint.given) - before > 4
-    assert_no_secret_left(place, broker, done.stdout, done.stderr)
+    assert any("io.tidegauge" in line for line in commands), "the load generator is among them"
+    assert_no_secret_left(place, broker, done.stdout, done.stderr, *commands)
 
 
 @pytest.mark.slow

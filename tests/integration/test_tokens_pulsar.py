@@ -108,6 +108,16 @@ def test_a_token_is_taken_from_a_file(broker: Broker, tmp_path: Path) -> None:
     assert "credentials are missing, wrong or expired" in broker.secured.refusal(connection)
 
 
+def test_the_endpoint_shows_a_certificate_of_its_own_authority(broker: Broker) -> None:
+    authority, endpoint = broker.secured.authority, broker.endpoint
+    copied = TokenEndpoint(claims=endpoint.claims, key=endpoint.key)
+    with serving_tokens(copied, authority.issue("endpoint").both) as asked:
+        connection = {**broker.as_client(), "auth.token.endpoint": asked.url}
+        assert broker.secured.probe({**connection, "auth.endpoint.ca.path": str(authority.certificate_path)}) > 0
+        assert copied.asked
+        assert "certif" in broker.secured.refusal(connection)
+
+
 def test_no_secret_is_reported(broker: Broker) -> None:
     """Neither in the settings given back, nor in the worker's log of all that this module did."""
     settings = broker.secured.worker.prepare(broker.secured.ready(broker.as_client()).order("tidegauge-secrets", {}))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+import ssl
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import parse_qs, unquote
 
 from cryptography.hazmat.primitives import hashes, serialization
@@ -78,8 +80,11 @@ class TokenEndpoint:
 
 
 @contextmanager
-def serving_tokens(endpoint: TokenEndpoint) -> Iterator[TokenEndpoint]:
-    """Let it answer on loopback: /token, /keys, and what an issuer says of these."""
+def serving_tokens(endpoint: TokenEndpoint, shown: Path | None = None) -> Iterator[TokenEndpoint]:
+    """Let it answer on loopback: /token, /keys, and what an issuer says of these.
+
+    `shown`: its certificate with the key, for https.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -114,7 +119,11 @@ def serving_tokens(endpoint: TokenEndpoint) -> Iterator[TokenEndpoint]:
             """Say nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        endpoint.url = f"http://127.0.0.1:{server.server_port}"
+        if shown:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(shown)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+        endpoint.url = f"{'https' if shown else 'http'}://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:

@@ -14,6 +14,12 @@ import org.apache.pulsar.client.api.PulsarClientException;
 final class Failures extends ClientFailures {
   static final String NO_RIGHT = "the user has no right to do that: ";
   static final String NO_CREDENTIALS = "the credentials are missing, wrong or expired: ";
+
+  /** The client does not say which of the two it was. */
+  private static final String NO_ISSUER =
+      "the issuer did not answer, or its certificate is not trusted: ";
+
+  private static final String NO_METADATA = "Unable to retrieve OAuth 2.0 server metadata";
   private static final Failures PULSAR = new Failures();
 
   private Failures() {
@@ -60,7 +66,9 @@ final class Failures extends ClientFailures {
   protected Refusal refusal(Throwable failure) {
     Throwable cause = root(failure);
     if (cause instanceof PulsarClientException.AuthenticationException) {
-      return new Refusal(NO_CREDENTIALS + reason(cause), false);
+      String reason = reason(cause);
+      return new Refusal(
+          (reason.contains(NO_METADATA) ? NO_ISSUER : NO_CREDENTIALS) + reason, false);
     }
     return cause instanceof PulsarClientException.AuthorizationException
         ? new Refusal(NO_RIGHT + reason(cause), true)
