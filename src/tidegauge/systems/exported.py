@@ -24,7 +24,7 @@ _CPU_SECONDS = {
     "redpanda_cpu_busy_seconds_total": 1.0,
 }
 """Counters of CPU time, with what makes seconds of them."""
-_RESIDENT_BYTES = ("process_resident_memory_bytes", "rabbitmq_process_resident_memory_bytes")
+_RESIDENT_BYTES = re.compile(r"(\w+_)?process_resident_memory_bytes")
 _OF_SERVERS = re.compile(r"(jvm|erlang_vm|redpanda)_")
 """Begins what a server's own runtime reports. Without it the process is an exporter that runs beside the server."""
 
@@ -69,7 +69,7 @@ _OF_DEVICE: Mapping[str, str] = {
 _NETWORK = {"node_network_receive_bytes_total": "received", "node_network_transmit_bytes_total": "sent"}
 _LINKS_WITHIN_A_HOST = re.compile(r"(veth|docker|br-|cni|cali|flannel|virbr|tap|dummy)")
 """Begins the names of links between containers of a host: what leaves it is counted by another link, too."""
-_NAMES = (*_CPU_SECONDS, *_RESIDENT_BYTES, *_OF_HOST, *_OF_DEVICE, *_NETWORK, "node_cpu_seconds_total")
+_NAMES = (*_CPU_SECONDS, _RESIDENT_BYTES.pattern, *_OF_HOST, *_OF_DEVICE, *_NETWORK, "node_cpu_seconds_total")
 _LINE = re.compile(rf"(?:{'|'.join(_NAMES)})[ {{]")
 
 
@@ -133,7 +133,7 @@ def read_exported(text: str) -> Exported:
             name, labels, value = sample.name, sample.labels, float(sample.value)
             if name in _CPU_SECONDS:
                 _add(server, "cpu_s", value * _CPU_SECONDS[name])
-            elif name in _RESIDENT_BYTES:
+            elif _RESIDENT_BYTES.fullmatch(name):
                 _add(server, "resident_bytes", value)
             elif name == "node_cpu_seconds_total":
                 cpus.add(labels["cpu"])

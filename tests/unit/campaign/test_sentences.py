@@ -20,9 +20,11 @@ from tidegauge.errors import UserError
 from tidegauge.model.host import LoadBounds
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.sending import Sending
+from tidegauge.model.server import Setting
 from tidegauge.model.trial import AttestSpec
 from tidegauge.model.workload import Payload, Workload
 from tidegauge.systems.attach import AttachChoice
+from tidegauge.systems.attached import PRODUCT
 
 MODULES = ["campaign/plan/generators.py", "campaign/plan/plan.py", "campaign/run/asking.py"]
 
@@ -73,9 +75,10 @@ def bodies(number: int) -> Scene:
     return warned(workload=workload, sending=Sending(131_072, 1.0, "lz4", 5_000))
 
 
-def reported(level: int | None, nodes: int | None = 3) -> Scene:
+def reported(level: int | None, nodes: int | None = 3, product: str = "") -> Scene:
     finding = LevelFinding(level, ("acks=all",))
-    return lambda _: expected_level_words("kafka@attached", AskedCluster((), nodes), finding)
+    settings = (Setting("cluster", PRODUCT, product),) if product else ()
+    return lambda _: expected_level_words("kafka@attached", AskedCluster(settings, nodes), finding)
 
 
 ATTEST = AttestSpec(**spec(experiment="attest").shared, msgs_per_s=2000.0, attest=PLAN)
@@ -106,6 +109,7 @@ SCENES: dict[str, Scene] = {
     "many bodies": bodies(60_000),
     "a cluster with a level": reported(2),
     "a cluster without a level": reported(None),
+    "a cluster of another product": reported(2, product="Redpanda"),
     "a cluster that says nothing": reported(None, None),
 }
 CLAIMS = [
@@ -143,6 +147,7 @@ CLAIMS = [
         "a cluster with a level", "a cluster without a level", "{} has {}. Level {}, {}, is to be expected"
     ),
     Claim("{} has {}. Its level is read", "a cluster without a level", "a cluster that says nothing"),
+    Claim("{}, which is {},", "a cluster of another product", "a cluster with a level"),
 ]  # fmt: skip
 texts, test_every_sentence_is_listed, test_a_sentence_is_said_where_it_is_true_and_not_beside = make_tests(
     MODULES, SCENES, CLAIMS, may_be_silent=True

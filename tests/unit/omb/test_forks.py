@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from omb_samples import DRIVER, GOOD, write
 
-from tidegauge.campaign.read.attach import read_secrets
+from tidegauge.campaign.read.auth import read_secrets
 from tidegauge.config.units import ScheduleRule
 from tidegauge.errors import UserError
 from tidegauge.model.level import AS_FOUND

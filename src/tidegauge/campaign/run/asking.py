@@ -79,8 +79,8 @@ def expected_level_words(label: str, asked: AskedCluster, finding: LevelFinding 
     if asked.nodes is None:
         return ""
     nodes, product = plural(asked.nodes, "node"), product_words(asked.settings)
-    begin = f"{label} is {product} and has {nodes}" if product else f"{label} has {nodes}"
+    cluster = f"{label}, which is {product}," if product else label
     if finding is None or finding.level is None:
-        return f"{begin}. Its level is read back during the run."
+        return f"{cluster} has {nodes}. Its level is read back during the run."
     why = "; ".join(finding.reasoning)
-    return f"{begin}. Level {finding.level}, {level_named(finding.level).name}, is to be expected: {why}."
+    return f"{cluster} has {nodes}. Level {finding.level}, {level_named(finding.level).name}, is to be expected: {why}."
