@@ -23,6 +23,7 @@ from tidegauge.store.files import LineFile, write_failed
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 ROWS_AT_A_TIME = 3600
 """In memory while a table is turned into Parquet."""
@@ -101,6 +102,10 @@ _GROWING_BYTES_MAX = 1 << 36
 _PARQUET_BYTES_MAX = 1 << 34
 _GROUP_BYTES_MAX = 1 << 30
 """Of a group of rows of a Parquet file when it is unpacked: they are written `ROWS_AT_A_TIME`."""
+_BATCH_BYTES_MAX = 1 << 28
+"""Of rows that are unpacked at once, were each text of a column all that the column has: a dictionary has it once."""
+TEXT_CHARS_MAX = 1 << 16
+"""A text in a table that is longer is none of ours."""
 ROWS_READ_MAX = 20_000_000
 """A table of more rows is none of ours: a file of some hundred kilobytes can claim any number."""
 
@@ -154,7 +159,7 @@ def read_table(
     """
     finished, growing = directory / f"{name}.parquet", directory / f"{name}.jsonl"
     if os.path.lexists(finished):
-        rows = _parquet_rows(finished, rows_max)
+        rows = _parquet_rows(finished, list(kinds), rows_max)
     elif os.path.lexists(growing):
         rows = islice(read_lines(growing), rows_max)
     else:
@@ -165,7 +170,7 @@ def read_table(
             yield fitted
 
 
-def _parquet_rows(path: Path, rows_max: int) -> Iterator[dict[str, Any]]:
+def _parquet_rows(path: Path, columns: list[str], rows_max: int) -> Iterator[dict[str, Any]]:
     require_package("pyarrow", "Tables of this run")
     import pyarrow.parquet as pq
 
@@ -174,8 +179,16 @@ def _parquet_rows(path: Path, rows_max: int) -> Iterator[dict[str, Any]]:
         groups_bytes = [head.row_group(number).total_byte_size for number in range(head.num_row_groups)]
         if head.num_rows > rows_max or max(groups_bytes, default=0) > _GROUP_BYTES_MAX:
             raise ValueError(f"a table of {head.num_rows:,} rows, {sum(groups_bytes):,} bytes unpacked")
-        for batch in file.iter_batches(batch_size=ROWS_AT_A_TIME):
+        rows_at_a_time = min(ROWS_AT_A_TIME, max(1, _BATCH_BYTES_MAX // max(1, _largest_column_bytes(head))))
+        for batch in file.iter_batches(batch_size=rows_at_a_time, columns=columns):
             yield from batch.to_pylist()
+
+
+def _largest_column_bytes(head: pq.FileMetaData) -> int:
+    """Of all columns of texts in a group of rows, unpacked but for dictionaries."""
+    groups = map(head.row_group, range(head.num_row_groups))
+    columns = (group.column(number) for group in groups for number in range(group.num_columns))
+    return max((c.total_uncompressed_size for c in columns if c.physical_type == "BYTE_ARRAY"), default=0)
 
 
 def fit_row(row: Mapping[str, Any], kinds: ColumnKinds) -> dict[str, Any] | None:
@@ -207,6 +220,8 @@ def fit_row(row: Mapping[str, Any], kinds: ColumnKinds) -> dict[str, Any] | None
 
 
 def _is_of_kind(value: object, kind: str) -> bool:
+    if isinstance(value, str) and len(value) > TEXT_CHARS_MAX:
+        raise ValueError(f"a text of {len(value):,} characters")
     if kind == TEXT:
         return isinstance(value, str) and is_unicode(value)
     whole = isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63

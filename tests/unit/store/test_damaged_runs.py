@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,18 @@ def replaced(path: Path, make: Callable[[Path], None]) -> None:
 def linked(path: Path, target: str) -> None:
     shutil.rmtree(path)
     path.symlink_to(target)
+
+
+@contextmanager
+def resource_bound(more_bytes_max: int) -> Iterator[None]:
+    """Memory that this process can't have is an error in this block."""
+    now_bytes = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (now_bytes + more_bytes_max, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 WHOLE: dict[str, Callable[[Path], None]] = {
@@ -225,6 +239,24 @@ def test_a_table_of_more_rows_than_any_trial_has_is_refused(tmp_path: Path) -> N
     assert (tmp_path / "seconds.parquet").stat().st_size < 1 << 20
     with pytest.raises(ValueError, match="3,000,000 rows"):
         list(each_second(tmp_path))
+
+
+@pytest.mark.parametrize("column", ["phase", "of nobody"])
+def test_a_text_that_a_table_has_once_and_names_in_each_row_is_not_unpacked(tmp_path: Path, column: str) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = 2000
+    times = {name: pa.array(range(rows)) for name in ("second", "from_mono_ns", "until_mono_ns")}
+    text = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["x" * (20 << 20)]))
+    pq.write_table(pa.table({**times, column: text}), tmp_path / "seconds.parquet", compression="zstd")
+    assert (tmp_path / "seconds.parquet").stat().st_size < 1 << 20
+    with resource_bound(3 << 30):
+        if column == "phase":
+            with pytest.raises(ValueError, match="a text of 20,971,520 characters"):
+                list(each_second(tmp_path))
+        else:
+            assert len(list(each_second(tmp_path))) == rows
 
 
 def test_nothing_of_a_run_is_obeyed_by_a_terminal(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
