@@ -23,7 +23,6 @@ from tidegauge.store.files import LineFile, write_failed
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 ROWS_AT_A_TIME = 3600
 """In memory while a table is turned into Parquet."""
@@ -102,6 +101,8 @@ _GROWING_BYTES_MAX = 1 << 36
 _PARQUET_BYTES_MAX = 1 << 34
 _GROUP_BYTES_MAX = 1 << 30
 """Of a group of rows of a Parquet file when it is unpacked: they are written `ROWS_AT_A_TIME`."""
+_GROUP_VALUES_MAX = 1 << 22
+"""Of a column in a group of rows: of lists in each it has more than there are rows, and the same ones take no bytes."""
 _BATCH_BYTES_MAX = 1 << 28
 """Of rows that are unpacked at once, were each text of a column all that the column has: a dictionary has it once."""
 TEXT_CHARS_MAX = 1 << 16
@@ -177,18 +178,24 @@ def _parquet_rows(path: Path, columns: list[str], rows_max: int) -> Iterator[dic
     with open_regular(path, _PARQUET_BYTES_MAX) as source, pq.ParquetFile(source) as file:
         head = file.metadata
         groups_bytes = [head.row_group(number).total_byte_size for number in range(head.num_row_groups)]
-        if head.num_rows > rows_max or max(groups_bytes, default=0) > _GROUP_BYTES_MAX:
-            raise ValueError(f"a table of {head.num_rows:,} rows, {sum(groups_bytes):,} bytes unpacked")
-        rows_at_a_time = min(ROWS_AT_A_TIME, max(1, _BATCH_BYTES_MAX // max(1, _largest_column_bytes(head))))
+        parts = [
+            head.row_group(group).column(column)
+            for group in range(head.num_row_groups)
+            for column in range(head.num_columns)
+        ]
+        values = max((part.num_values for part in parts), default=0)
+        too_large = max(groups_bytes, default=0) > _GROUP_BYTES_MAX or values > _GROUP_VALUES_MAX
+        if head.num_rows > rows_max or too_large:
+            raise ValueError(
+                f"a table of {head.num_rows:,} rows, {sum(groups_bytes):,} bytes unpacked, {values:,} values at once"
+            )
+        # Unpacked but for dictionaries.
+        texts_bytes = max(
+            (part.total_uncompressed_size for part in parts if part.physical_type == "BYTE_ARRAY"), default=0
+        )
+        rows_at_a_time = min(ROWS_AT_A_TIME, max(1, _BATCH_BYTES_MAX // max(1, texts_bytes)))
         for batch in file.iter_batches(batch_size=rows_at_a_time, columns=columns):
             yield from batch.to_pylist()
-
-
-def _largest_column_bytes(head: pq.FileMetaData) -> int:
-    """Of all columns of texts in a group of rows, unpacked but for dictionaries."""
-    groups = map(head.row_group, range(head.num_row_groups))
-    columns = (group.column(number) for group in groups for number in range(group.num_columns))
-    return max((c.total_uncompressed_size for c in columns if c.physical_type == "BYTE_ARRAY"), default=0)
 
 
 def fit_row(row: Mapping[str, Any], kinds: ColumnKinds) -> dict[str, Any] | None:

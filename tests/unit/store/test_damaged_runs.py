@@ -259,6 +259,19 @@ def test_a_text_that_a_table_has_once_and_names_in_each_row_is_not_unpacked(tmp_
             assert len(list(each_second(tmp_path))) == rows
 
 
+def test_a_list_of_more_than_any_second_has_is_refused(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    parts = pa.StructArray.from_arrays([pa.array([0]).take(pa.array([0] * 5_000_000))], ["received_msgs"])
+    row = pa.ListArray.from_arrays(pa.array([0, len(parts)], pa.int32()), parts)
+    edges = {name: [1] for name in ("second", "from_mono_ns", "until_mono_ns")}
+    pq.write_table(pa.table({**edges, "subscriptions": row}), tmp_path / "seconds.parquet", compression="zstd")
+    assert (tmp_path / "seconds.parquet").stat().st_size < 1 << 20
+    with pytest.raises(ValueError, match="5,000,000 values at once"):
+        list(each_second(tmp_path))
+
+
 def test_nothing_of_a_run_is_obeyed_by_a_terminal(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     title, clipboard = "\x1b]0;title\x07", "\x1b]52;c;cHduZWQ=\x1b\\"
     changed(runs / "bad/run.json", name=f"na{title}me", notes=[f"no{clipboard}te"], reason="rea\x9b31mson\u202e")
