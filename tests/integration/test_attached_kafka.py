@@ -176,6 +176,9 @@ def test_after_kill_9_clean_deletes_the_topics(cluster: Cluster, place: Place) -
     assert "Nothing was left behind" in place.run("clean").stdout
 
 
+# In `make test`: test_unreachable_clusters.py, by `bench`.
+@pytest.mark.slow
+@pytest.mark.often
 def test_a_cluster_that_does_not_answer_is_reported_and_makes_no_topic(place: Place) -> None:
     campaign = place.write(CAMPAIGN.format(servers="127.0.0.1:1", level=3, measure="3s"))
     done = place.run("run", str(campaign))
@@ -185,7 +188,7 @@ def test_a_cluster_that_does_not_answer_is_reported_and_makes_no_topic(place: Pl
     assert records(place) == []
 
 
-@pytest.mark.parametrize("by_option", [False, True])
+@pytest.mark.parametrize("by_option", [pytest.param(False, marks=[pytest.mark.slow, pytest.mark.often]), True])
 def test_settings_that_only_the_client_can_judge_are_to_be_changed(
     cluster: Cluster, place: Place, by_option: bool
 ) -> None:
@@ -212,6 +215,9 @@ def test_settings_that_only_the_client_can_judge_are_to_be_changed(
     assert cluster.untouched()
 
 
+# In `make test`: one line above, and tests/unit/campaign/test_client_properties.py for what the file says.
+@pytest.mark.slow
+@pytest.mark.often
 def test_the_file_of_kafkas_own_tools_suffices(cluster: Cluster, place: Place) -> None:
     file = place.root / "client.properties"
     file.write_text(f"bootstrap.servers={cluster.servers}\nlinger.ms=7\nkey.serializer=X\nacks=1\n")

@@ -62,8 +62,9 @@ def place(host: LocalHost, tmp_path: Path) -> Path:
     return tmp_path / "disk"
 
 
-def test_what_was_synced_survives_every_cut(host: LocalHost, place: Path, tmp_path: Path) -> None:
-    cut_again_and_again(host, tmp_path, place, "fuse", 10)
+@pytest.mark.parametrize("cuts", [3, pytest.param(10, marks=pytest.mark.slow)])
+def test_what_was_synced_survives_every_cut(host: LocalHost, place: Path, tmp_path: Path, cuts: int) -> None:
+    cut_again_and_again(host, tmp_path, place, "fuse", cuts)
 
 
 def test_what_was_not_synced_is_gone(host: LocalHost, place: Path, tmp_path: Path) -> None:

@@ -117,6 +117,9 @@ class TestSignals:
 
 
 class TestKilled:
+    # In `make test`: test_worker_failures.py kills the controller of a worker and of an agent.
+    @pytest.mark.slow
+    @pytest.mark.often
     def test_kill_9_of_the_command_leaves_nothing_running_and_the_run_readable(self, place: Place) -> None:
         process = place.start("run", str(place.write(LONG_KAFKA)))
         wait_until_measuring(place, process)
@@ -127,8 +130,13 @@ class TestKilled:
         assert shown.returncode == 0
         assert "unfinished" in shown.stdout
 
-    def test_kill_9_of_command_and_agent_is_cleaned_up_by_the_next_start(self, place: Place) -> None:
-        process = place.start("run", str(place.write(LONG_KAFKA)))
+    @pytest.mark.parametrize(
+        "campaign",
+        [LONG_NULL, pytest.param(LONG_KAFKA, marks=[pytest.mark.slow, pytest.mark.often])],
+        ids=["null", "kafka"],
+    )
+    def test_kill_9_of_command_and_agent_is_cleaned_up_by_the_next_start(self, place: Place, campaign: str) -> None:
+        process = place.start("run", str(place.write(campaign)))
         wait_until_measuring(place, process)
         (agent,) = place.agents()
         process.send_signal(signal.SIGSTOP)

@@ -86,6 +86,9 @@ def test_a_wrong_value_names_the_setting(tmp_path: Path) -> None:
     assert "num.io.threads" in error.message
 
 
+# In `make test`: a worker in test_worker_failures.py, and what servers say of it in tests/unit/systems/test_logs.py.
+@pytest.mark.slow
+@pytest.mark.often
 def test_too_little_heap_is_reported(tmp_path: Path) -> None:
     assert "ran out of memory" in failure_of("kafka", tmp_path, {}, heap_mb=12).message
 

@@ -36,7 +36,11 @@ experiments:
 
 @pytest.fixture(
     scope="module",
-    params=["null", *(pytest.param(name, marks=pytest.mark.slow) for name in ("kafka", "pulsar", "rabbitmq"))],
+    params=[
+        # In `make test`: tests/simulated/test_search.py, and other experiments on the null system.
+        pytest.param("null", marks=[pytest.mark.slow, pytest.mark.often]),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("kafka", "pulsar", "rabbitmq")),
+    ],
 )
 def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Place:
     """A finished run of one system."""

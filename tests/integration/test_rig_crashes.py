@@ -95,7 +95,10 @@ with interruptible(), LocalHost.open() as host:
 """Leaves it with a slow disk that hangs under a writer, and a network with every fault."""
 
 
-@pytest.mark.parametrize("how", ["Ctrl-C", "kill -9", pytest.param("kill -9 of everything", marks=pytest.mark.slow)])
+# In `make test`: an agent that is killed, above, and one whose controller ends.
+@pytest.mark.parametrize(
+    "how", ["Ctrl-C", *(pytest.param(how, marks=pytest.mark.slow) for how in ("kill -9", "kill -9 of everything"))]
+)
 def test_nothing_is_left_of_a_faulted_run(tmp_path: Path, how: str) -> None:
     running = subprocess.Popen(
         [sys.executable, "-c", CONTROLLER, str(tmp_path)],

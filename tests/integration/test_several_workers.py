@@ -184,6 +184,9 @@ def test_one_worker_counts_the_same_while_consumers_leave_and_join(
     worker.close()
 
 
+# In `make test`: one worker counts the same faults in test_worker_null.py.
+@pytest.mark.slow
+@pytest.mark.often
 def test_one_worker_counts_the_same(address: str, host: LocalHost, tmp_path: Path) -> None:
     worker = start_workers(host, "null", tmp_path)
     check_faults(run_trial(worker, load(address, trial_number=4712), measure_s=2.0))

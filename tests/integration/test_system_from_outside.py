@@ -100,6 +100,9 @@ def test_it_is_measured_every_message_checked_and_its_level_read_back(place: Pla
     assert place.left_behind() == []
 
 
+# In `make test`: test_three_nodes.py has a level that is not as asked.
+@pytest.mark.slow
+@pytest.mark.often
 def test_a_server_that_does_not_sync_is_found_out(place: Place, site: Path) -> None:
     """The level is what the running server says, not what it was asked for."""
     server = site / "toylog/server.py"

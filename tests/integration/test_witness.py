@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -22,6 +23,7 @@ from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.level import Agreement, LevelChoice, LevelFinding, SyncFinding
 
 
+@cache
 def why_not() -> str:
     """Why system calls can't be watched here; "" if they can."""
     try:
@@ -111,10 +113,10 @@ def test_kafka_at_level_4_acknowledges_from_memory_and_level_3_would_be_refuted(
         assert more.agreement is Agreement.MORE
 
 
-# What is not synced shows on Kafka above.
-@pytest.mark.parametrize(
-    ("form", "level", "synced"), [("quorum", 3, True), pytest.param("classic", 4, False, marks=pytest.mark.slow)]
-)
+# In `make test`: what is synced and what is not shows on Kafka above.
+@pytest.mark.slow
+@pytest.mark.often
+@pytest.mark.parametrize(("form", "level", "synced"), [("quorum", 3, True), ("classic", 4, False)])
 def test_rabbitmq_does_what_its_queue_type_promises(tmp_path: Path, form: str, level: int, synced: bool) -> None:
     with watched("rabbitmq", LevelChoice(level, form), tmp_path) as rabbit:
         found = rabbit.witnessed("queue", level).syncs

