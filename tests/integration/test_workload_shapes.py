@@ -26,7 +26,13 @@ HAVE = {
 }
 
 
-on_each = pytest.mark.parametrize("system", SYSTEMS, indirect=True, scope="module")
+on_each = pytest.mark.parametrize(
+    "system",
+    # In `make test`: test_main_job.py has Pulsar.
+    ["kafka", pytest.param("pulsar", marks=[pytest.mark.slow, pytest.mark.often]), "rabbitmq"],
+    indirect=True,
+    scope="module",
+)
 """For what systems do differently."""
 on_kafka_first = pytest.mark.parametrize(
     "system",
@@ -126,6 +132,9 @@ def test_a_schedule_keeps_the_latency_of_each_step(system: Ready) -> None:
     assert all(sub.record_end_to_end[0] and sub.record_end_to_end[1] for sub in totals.subscriptions)
 
 
+# In `make test`: partitions are made above, and tests/unit/worker/test_group.py has the progress.
+@pytest.mark.slow
+@pytest.mark.often
 @on_kafka_first
 def test_hundreds_of_partitions_are_created_with_progress(system: Ready) -> None:
     if system.system.name == "rabbitmq":
