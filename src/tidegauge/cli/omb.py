@@ -31,6 +31,7 @@ from tidegauge.config.units import parse_size_bytes
 from tidegauge.errors import UserError
 from tidegauge.model.events import Note, Observer
 from tidegauge.model.labels import NO_LABELS, RunLabels
+from tidegauge.model.trial import LoadResult, ReadResult
 from tidegauge.omb.files import kept_driver, kept_workload
 from tidegauge.omb.translate import Chosen, Translation, translate_all
 from tidegauge.report.envelopes import Omb, OmbRun
@@ -237,8 +238,10 @@ def _write_results(
     """Where OMB's JSON was written, in the run's directory and where the user wants it; else why there is none."""
     trials = _trials_with_figures(run)
     if not trials:
+        only_read = any(isinstance(stored_trial.result, ReadResult) for stored_trial in run.trials)
+        otherwise = "OMB's fields are of messages that are sent" if only_read else "no rate was confirmed"
         reasons = [stored_trial.reason for stored_trial in run.trials if stored_trial.reason] or [
-            run.reason or "no rate was confirmed"
+            run.reason or otherwise
         ]
         return [], reasons[0].rstrip(".")
     driver = translation.driver.name.replace("/", "-")
@@ -258,6 +261,7 @@ def _trials_with_figures(run: store.StoredRun) -> dict[int, store.StoredTrial]:
     """By repeat, the trial whose figures stand for it: the confirmation of a search, else the only one."""
     trials: dict[int, store.StoredTrial] = {}
     for trial in run.trials:
-        if trial.result is not None and (trial.trial_id in run.confirmed or not trial.result.spec.exploratory):
-            trials.setdefault(trial.result.spec.block, trial)
+        result = trial.result
+        if isinstance(result, LoadResult) and (trial.trial_id in run.confirmed or not result.spec.exploratory):
+            trials.setdefault(result.spec.block, trial)
     return trials

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from calibration_samples import calibration
 from report_samples import ceilings, interrupted_run, sample_run
+from run_samples import reading
 from sentence_scenes import Scene, Stage, make_tests
 from sentence_templates import Claim, claims_of, modules_of
 
@@ -379,14 +380,15 @@ def fetched(*errors: UserError | None) -> Scene:
     return scene
 
 
-def results_of_omb(*, confirmed: bool) -> Scene:
+def results_of_omb(*, confirmed: bool, reads: bool = False) -> Scene:
     """Why there is no JSON for OMB of a run of searches alone, whose rate was confirmed or not."""
 
     def scene(stage: Stage) -> Any:
         run = store.load_run(sample_run(stage.path, trials=1))
         run = replace(run, findings=() if not confirmed else run.findings)
         stage.patch.setattr(omb, "_trials_with_figures", lambda _: {})
-        run = replace(run, trials=tuple(replace(trial, reason="") for trial in run.trials), reason="ended" * confirmed)
+        trials = tuple(replace(trial, reason="", result=reading() if reads else trial.result) for trial in run.trials)
+        run = replace(run, trials=trials, reason="ended" * confirmed)
         translation: Any = SimpleNamespace()
         return omb._write_results(translation, run, None, None)[1]  # type: ignore[arg-type]
 
@@ -555,6 +557,7 @@ SCENES: dict[str, Scene] = {
     "two fetched": fetched(None, None),
     "one of two fetched": fetched(None, UserError("not found.", "Check the version.")),
     "no rate": results_of_omb(confirmed=False),
+    "a run that read": results_of_omb(confirmed=False, reads=True),
     "no JSON for OMB": lambda _: omb._words_on_results([], "no rate was confirmed"),
     "JSON for OMB": lambda _: omb._words_on_results([Path("workload-kafka.json")], ""),
     "a run that ended": results_of_omb(confirmed=True),
@@ -579,6 +582,8 @@ CLAIMS = [
     Claim("There are no runs in {} yet", "no runs", "a run"),
     Claim("Nothing was left behind.", "nothing left", "something left"),
     Claim("no rate was confirmed", "no rate", "a run that ended"),
+    Claim("no rate was confirmed", "no rate", "a run that read"),
+    Claim("OMB's fields are of messages that are sent", "a run that read", "no rate"),
     Claim("No JSON for OMB was written", "no JSON for OMB", "JSON for OMB"),
     Claim(
         "Check what {} says of encryption, and of who",
