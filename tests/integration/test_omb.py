@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from command import Place, valid_unless_starved
 from deployments import ready
+from kafka_names import broker_names
 from ruamel.yaml import YAML
 
 from tidegauge.model.level import LevelChoice
@@ -109,6 +110,24 @@ def test_the_rate_is_measured_at_the_level_of_the_files_settings(steady: dict[st
     kept = json.loads(trial_file(steady, result["spec"]["trial_id"]).with_name("settings.json").read_text())["client"]
     (linger,) = (one for one in kept if (one["scope"], one["name"]) == ("producer", "linger.ms"))
     assert (linger["is_default"], linger["default_value"]) == (False, "5"), "as the client's library defines it"
+
+
+def test_a_forks_files_fill_and_read_a_topic_that_is_there(place: Place, driver: Path) -> None:
+    text = driver.read_text()
+    broker_names(text.partition("bootstrap.servers=")[2].split()[0], "orders")
+    fork = place.write(text.replace("kafka.Kafka", "redpanda.Redpanda") + "reset: true\n", "redpanda.yaml")
+    results = []
+    for name, more in (("fills", {}), ("reads", {"consumerOnly": True})):
+        workload = workload_file(place.root, name, topicNames="orders", **more)
+        done = place.run("omb", str(workload), "--driver", str(fork), "--time-scale", "0.1", "--json")
+        valid_unless_starved(done, place)
+        (run,) = json.loads(done.stdout)["runs"]
+        results.append(run["report"]["experiments"][0]["results"][0])
+        assert len(run["omb_results"]) == (0 if more else 1), "OMB's fields are of messages that are sent"
+    filled, read = results
+    assert filled["spec"]["workload"]["existing_topics"] == ["orders"]
+    assert read["spec"]["experiment"] == "read"
+    assert all(one["received"] >= filled["acked"] > 0 for one in read["subscriptions"])
 
 
 def test_the_json_has_the_same_figures_as_the_run(steady: dict[str, Any], place: Place) -> None:
