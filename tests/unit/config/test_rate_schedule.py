@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from trial_scenes import SPEC
@@ -71,7 +71,8 @@ def test_a_schedule_may_send_nothing_for_a_while() -> None:
     assert pause.due(30) == ((500, 10), (0, 10), (500, 10))
     assert (pause.least_msgs_per_s, pause.warm_up_msgs_per_s) == (0, 50)
     to_nothing = schedule({"from": 100, "to": 0, "over": "10s"})
-    assert (to_nothing.mean_msgs_per_s(10), to_nothing.warm_up_msgs_per_s) == (pytest.approx(50), 100)
+    assert to_nothing.mean_msgs_per_s(10) == pytest.approx(50)
+    assert to_nothing.warm_up_msgs_per_s == 100
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ def test_objections() -> None:
 def test_a_number_of_messages_lasts_as_long_as_its_rate_has_it() -> None:
     def planned(**values: Any) -> LoadSpec:
         (load,) = EXPERIMENT.plan(options(**values), SPEC)
-        return cast("LoadSpec", load)
+        return load
 
     load = planned(rate=500, messages="1M")
     assert (load.messages, load.measure_s, load.measure_s_max) == (1_000_000, 2000, 4000)
