@@ -61,6 +61,21 @@ def test_a_systems_own_limit_is_named(tmp_path: Path, systems: str, fits: str, l
     assert "workload.message-size" in caught.value.message
 
 
+def test_an_attestation_needs_the_whole_header(tmp_path: Path) -> None:
+    file = tmp_path / "campaign.yaml"
+    for message_size, complaint in (("48B", ""), ("47B", "'47B': must be 48B or more for attest")):
+        file.write_text(
+            "name: sizes\ndurability: 3\nsystems: [kafka]\nexperiments: [attest]\n"
+            f"workload: {{message-size: {message_size}}}\n"
+        )
+        if not complaint:
+            plan_campaign(parse_campaign(file, {}, NAMES))
+            continue
+        with pytest.raises(UserError) as caught:
+            plan_campaign(parse_campaign(file, {}, NAMES))
+        assert complaint in caught.value.message
+
+
 def test_a_limit_that_is_raised_is_enough(tmp_path: Path) -> None:
     raised = "[{name: pulsar, settings: {maxMessageSize: 33554432, nettyMaxFrameSizeBytes: 34603008}}]"
     plan_campaign(campaign(tmp_path, "message-size: 20MiB", raised))

@@ -15,7 +15,7 @@ from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import LoadSpec, TrialSpec, point_words
 from tidegauge.model.variant import VARIANT
-from tidegauge.model.workload import SubscriptionType
+from tidegauge.model.workload import HEADER_BYTES, SubscriptionType
 from tidegauge.numbers import capitalized
 from tidegauge.systems.api import System
 
@@ -147,6 +147,14 @@ def _error_at_point(error: ImpossibleError, point: Point) -> UserError:
 def _check_message_size(campaign: Campaign, place: int, implementation: System, choice: LevelChoice) -> None:
     """Servers that are started here must take the workload's messages; those of others say so themselves."""
     system, workload = campaign.systems[place], campaign.workload
+    attests = any(choice.name == "attest" for choice in campaign.experiments)
+    if attests and workload.payload.message_bytes < HEADER_BYTES:
+        raise ImpossibleError(
+            campaign,
+            ("workload", "message-size"),
+            f"workload.message-size: '{workload.payload.message_bytes}B': must be {HEADER_BYTES}B or more for attest, "
+            "whose evidence is in each message.",
+        )
     if system.attach is not None or not workload.producers:
         return
     case = Case(
