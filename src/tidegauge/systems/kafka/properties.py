@@ -141,7 +141,8 @@ class _Translator:
         """The principal, and where its key is."""
         if not options.get("principal") or not options.get("keyTab"):
             key = JAAS if JAAS in self.given else _PROTOCOL
-            self.refuse(key, f"{_KERBEROS} needs a principal and a keyTab in {JAAS}: no ticket of a user is taken over")
+            begin = _KERBEROS if _MECHANISM in self.given else f"{_MECHANISM} is not given, so it is {_KERBEROS}, which"
+            self.refuse(key, f"{begin} needs a principal and a keyTab in {JAAS}: no ticket of a user is taken over")
             return
         self.put(("attach", "auth", "method"), "kerberos", JAAS)
         self.put(("attach", "auth", "principal"), options["principal"], JAAS)
@@ -192,7 +193,7 @@ class _Translator:
             self.put((role, key), self.value(key), key)
         if not roles:
             unknown = f"no client of {content['library']} has such a setting"
-            of_connection = (_SERVERS, _PROTOCOL, *_SASL, *_TLS)
+            of_connection = (_SERVERS, _PROTOCOL, _MECHANISM, JAAS, *_TLS)
             names = sorted({*of_connection, *(name for settings in rules.by_role.values() for name in settings)})
             nearest = nearest_names(key, names, 1)
             problem = f"{unknown}{did_you_mean(key, nearest)}"
