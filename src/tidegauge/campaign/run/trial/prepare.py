@@ -18,7 +18,7 @@ from tidegauge.campaign.run.running_trial import (
 )
 from tidegauge.campaign.run.trial.order import load_order
 from tidegauge.campaign.run.witnessing import LevelMismatchError, checked_level
-from tidegauge.errors import RunFailedError
+from tidegauge.errors import AccessRefusedError, RunFailedError
 from tidegauge.fairness import sending_of
 from tidegauge.model.events import Note, Observer, PhaseProgress
 from tidegauge.model.level import LevelFinding
@@ -114,7 +114,8 @@ def _make_topics_and_clients(
             trial.check()
             if not (error.topic_refused and spec.attached):
                 raise
-            fewer = terms.without_refused(error.message)
+            # Whoever may make no topic may make none without settings either.
+            fewer = None if isinstance(error, AccessRefusedError) else terms.without_refused(error.message)
             if fewer is None:
                 error.hint = TOPIC_REFUSED_HINT
                 raise

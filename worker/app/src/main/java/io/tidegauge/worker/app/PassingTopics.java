@@ -1,9 +1,8 @@
 package io.tidegauge.worker.app;
 
-import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
-import io.tidegauge.worker.api.RefusedException;
+import io.tidegauge.worker.api.NoTopicException;
 import io.tidegauge.worker.api.TopicSpec;
 import java.util.List;
 
@@ -14,11 +13,7 @@ import java.util.List;
  */
 interface PassingTopics extends AutoCloseable {
   static PassingTopics create(Driver driver, List<TopicSpec> topics) throws DriverException {
-    try {
-      driver.createTopics(topics);
-    } catch (RefusedException | AccessException e) {
-      throw new NoTopicException(e);
-    }
+    NoTopicException.tellRefusal(() -> driver.createTopics(topics));
     return () -> driver.deleteTopics(topics.stream().map(TopicSpec::name).toList());
   }
 

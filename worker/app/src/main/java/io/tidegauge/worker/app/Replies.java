@@ -6,6 +6,7 @@ import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.NoTopicException;
 import io.tidegauge.worker.api.Secrets;
 import io.tidegauge.worker.api.SettingsException;
 import io.tidegauge.worker.engine.figures.ErrorLog;

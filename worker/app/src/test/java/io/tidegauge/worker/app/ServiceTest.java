@@ -119,6 +119,21 @@ class ServiceTest {
   }
 
   @Test
+  void aRefusedTopicOfATrialIsToldToo() throws Exception {
+    try (ServerSocket refusing = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      Thread server = new Thread(() -> refuseOnce(refusing));
+      server.setDaemon(true);
+      server.start();
+      String address = "127.0.0.1:" + refusing.getLocalPort();
+      PrepareRequest order = TestWorker.order(Map.of("address", address), 1).build();
+      StatusRuntimeException failure =
+          catchThrowableOfType(StatusRuntimeException.class, () -> worker.stub.prepare(order));
+      assertThat(failure).hasMessageContaining("no more topics");
+      assertThat(failure.getTrailers().get(Replies.REFUSED)).isEqualTo("topic");
+    }
+  }
+
+  @Test
   void whoIsNotReachedRefusesNoTopic() {
     assertThat(refusedByProbe(Map.of("address", "127.0.0.1:1"))).isNull();
   }

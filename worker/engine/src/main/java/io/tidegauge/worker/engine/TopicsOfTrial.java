@@ -2,6 +2,7 @@ package io.tidegauge.worker.engine;
 
 import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.NoTopicException;
 import io.tidegauge.worker.api.Progress;
 import io.tidegauge.worker.api.TopicSpec;
 import java.util.ArrayList;
@@ -28,7 +29,7 @@ final class TopicsOfTrial {
       return new TopicsOfTrial(plan, driver, existing(plan.topics(), driver));
     }
     if (!plan.isShared()) {
-      driver.createTopics(plan.topics());
+      NoTopicException.tellRefusal(() -> driver.createTopics(plan.topics()));
     }
     return new TopicsOfTrial(plan, driver, plan.topics());
   }
@@ -61,7 +62,7 @@ final class TopicsOfTrial {
     }
     driver.report(progress);
     if (!plan.variant().existingTopics()) {
-      driver.createTopics(plan.topics(), share::hasTopic);
+      NoTopicException.tellRefusal(() -> driver.createTopics(plan.topics(), share::hasTopic));
       return;
     }
     ClientSpecs specs = new ClientSpecs(plan, open(plan, driver).all());
