@@ -91,21 +91,27 @@ class Ready:
 
 
 def request_for(
-    system: System, choice: LevelChoice, directory: Path, settings: Mapping[str, str], heap_mb: int = 512
+    system: System,
+    choice: LevelChoice,
+    directory: Path,
+    settings: Mapping[str, str],
+    heap_mb: int = 512,
+    *,
+    version: str = "",
 ) -> DeployRequest:
-    """One node of the default version with data and logs below `directory`."""
-    distribution = system.provision(system.default_version, lambda _: None)
+    """One node of a version, "" = the default one, with data and logs below `directory`."""
+    distribution = system.provision(version or system.default_version, lambda _: None)
     return DeployRequest(distribution, 1, choice, directory / "data", directory / "logs", heap_mb, 512, settings)
 
 
 @contextmanager
 def ready(
-    name: str, choice: LevelChoice, directory: Path, settings: Mapping[str, str] | None = None
+    name: str, choice: LevelChoice, directory: Path, settings: Mapping[str, str] | None = None, version: str = ""
 ) -> Iterator[Ready]:
     """Start one node and a worker, and wait until a message goes there and back."""
     system = registry.system_named(name)
     with LocalHost.open() as host:
-        deployment = system.deploy(request_for(system, choice, directory, settings or {}), host)
+        deployment = system.deploy(request_for(system, choice, directory, settings or {}, version=version), host)
         try:
             worker = start_worker(host, system.driver, directory / "logs")
             await_ready(deployment, worker, system.driver)
