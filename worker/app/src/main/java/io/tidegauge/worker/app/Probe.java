@@ -26,7 +26,9 @@ final class Probe implements MessageSink {
   private volatile String trouble;
   private volatile Throwable sendFailure;
 
-  /** Older Kafka brokers refuse messages of one copy that wait for as many as their default asks. */
+  /**
+   * Older Kafka brokers refuse messages of one copy that wait for as many as their default asks.
+   */
   private Probe(int copies) {
     String acks = copies == 1 ? "one" : "all";
     options = new ClientOptions(0, 0, "none", 1, 10, 1, acks, BYTES, Map.of(), Map.of(), 0);

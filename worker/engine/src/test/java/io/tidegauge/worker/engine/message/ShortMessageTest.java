@@ -49,8 +49,15 @@ class ShortMessageTest {
 
   @ParameterizedTest
   @CsvSource({
-    "1, 0, 0", "1, 255, 256", "1, 300, 256", "1, 300, 427", "1, 300, 173", "1, 1000, 1001",
-    "2, 70000, 65536", "7, 123456789012, 123456789000", "1, 5, 0"
+    "1, 0, 0",
+    "1, 255, 256",
+    "1, 300, 256",
+    "1, 300, 427",
+    "1, 300, 173",
+    "1, 1000, 1001",
+    "2, 70000, 65536",
+    "7, 123456789012, 123456789000",
+    "1, 5, 0"
   })
   void ofLowBytesTheNearestSequenceIsMeant(int bytes, long sequence, long expected) {
     byte[] message = written(bytes, 0, sequence, 0);
