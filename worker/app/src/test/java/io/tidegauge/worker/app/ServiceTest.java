@@ -234,11 +234,11 @@ class ServiceTest {
         () -> worker.stub.prepare(TestWorker.order(Map.of("loose", "at:1"), 1).build()));
     refused(
         Status.Code.INVALID_ARGUMENT,
-        "message_bytes must be 48 to 1048576",
+        "message_bytes must be 1 to 20971520",
         () ->
             worker.stub.prepare(
                 TestWorker.order(Map.of(), 1)
-                    .setPayload(Payload.newBuilder().setMessageBytes(47))
+                    .setPayload(Payload.newBuilder().setMessageBytes((20 << 20) + 1))
                     .build()));
   }
 
