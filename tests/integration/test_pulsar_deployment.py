@@ -14,7 +14,7 @@ from tidegauge.systems.pulsar.level import JOURNAL_ENTRIES, JOURNAL_SYNCS
 pytestmark = pytest.mark.integration
 
 
-# In `make test`: test_main_job.py has level 3 read back and witnessed in both of its trials on Pulsar, and
+# In `make test`: test_main_job.py has level 3 read back and witnessed in its trial on Pulsar, and
 # tests/unit/systems/test_config.py the addresses at which it listens.
 @pytest.mark.slow
 def test_level_3_holds_and_is_witnessed_by_the_journal(tmp_path: Path) -> None:
