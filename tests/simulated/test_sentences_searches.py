@@ -365,6 +365,7 @@ OTHERS: dict[str, Scene] = {
     "a share of a peak": objects(LATENCY, {"rate": "50% of lowest peak"}, "peak"),
     "steps": objects(LATENCY, STEPS),
     "steps with a length": objects(LATENCY, {**STEPS, "measure": "30s"}),
+    "steps with a number of messages": objects(LATENCY, {**STEPS, "messages": "1000"}),
     "steps of a year": objects(LATENCY, {"rate": {"steps": [{"rate": "1k", "for": f"{24 * 20}h"}] * 2}}),
     "a burst": objects(LATENCY, {**BURST, "measure": "30s"}),
     "a burst that is never repeated": objects(LATENCY, {**BURST, "measure": "10s"}),
@@ -471,6 +472,7 @@ CLAIMS = [
     # experiments/latency.py
     Claim("'{}' needs a {} experiment listed", "a share of no peak", "a share of a peak"),
     Claim("'measure' can't be given beside steps", "steps with a length", "steps"),
+    Claim("'messages' can't be given beside a schedule", "steps with a number of messages", "steps with a length"),
     Claim("'measure' must be at least 'every'", "a burst that is never repeated", "a burst"),
     Claim("the schedule is longer than {} days", "steps of a year", "steps"),
 ]

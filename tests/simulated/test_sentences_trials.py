@@ -204,12 +204,18 @@ def reads(one: Trial, stage: Stage) -> None:
 READ = ReadSpec(**SPEC.shared, drain_s_max=0.2)
 CLOSED = replace(SPEC, msgs_per_s=None, workload=replace(SPEC.workload, arrival=Arrival.CLOSED_LOOP))
 STEPS = RateSchedule((RatePhase(100, 100, 10, 0), RatePhase(300, 300, 10, 1)), ("low", "high"))
+RESTING = RateSchedule((RatePhase(0, 0, 10, 0), RatePhase(300, 300, 10, 1)), ("none", "high"))
+COUNTED = replace(SPEC, messages=1_000_000, measure_s=1.0, measure_s_max=1.0)
 OTHER_LEVEL = LevelFinding(4, ("no fsync",))
 TRIALS: dict[str, Scene] = {
     "a trial": made(nothing),
     "a trial as fast as it goes": made(nothing, CLOSED),
     "a trial that a rule aborts": made(
         lambda one, _: setattr(one, "abort_on", ("msgs_per_s > 10 for 2s",)), replace(SPEC, measure_s=30.0)
+    ),
+    "messages whose time is over": made(nothing, COUNTED),
+    "messages that a rule aborts": made(
+        lambda one, _: setattr(one, "abort_on", ("msgs_per_s > 10 for 2s",)), replace(COUNTED, measure_s_max=30.0)
     ),
     "a trial without consumers": made(nothing, replace(SPEC, workload=replace(SPEC.workload, subscriptions=0))),
     "a trial that reads": made(reads, READ),
@@ -360,6 +366,7 @@ def unread_cache(spec: LoadSpec, running: LoadSpec | None = None) -> Scene:
 
 PARTS: dict[str, Scene] = {
     "a schedule": offered(replace(SPEC, schedule=STEPS, msgs_per_s=100.0)),
+    "a schedule that rests at first": offered(replace(SPEC, schedule=RESTING, msgs_per_s=150.0)),
     "a rate": offered(SPEC),
     "a warm-up that is not steady": doubt("the rate fell", ""),
     "a warm-up that is too short": doubt("the rate fell", "", 3.0),
@@ -540,7 +547,12 @@ CLAIMS = [
     Claim("until all nodes take part again", "nodes that stay away", "a trial"),
     Claim("not all nodes took part again within", "nodes that stay away", "nodes that take part again"),
     Claim("{}: {}; what they owed counts", "nodes that stay away", "nodes that take part again"),
-    Claim("at {} msg/s, where the schedule", "a schedule", "a rate"),
+    Claim("at {} msg/s, {}", "a schedule", "a rate"),
+    Claim("where the schedule begins", "a schedule", "a schedule that rests at first"),
+    Claim("the schedule's mean, which begins", "a schedule that rests at first", "a schedule"),
+    Claim("{}: {}: {} of {} messages have", "messages whose time is over", "a trial"),
+    Claim("the longest time that it may take", "messages whose time is over", "messages that a rule aborts"),
+    Claim("aborted, since '{}' holds", "messages that a rule aborts", "messages whose time is over"),
     Claim("as fast as it goes", "a trial as fast as it goes", "a trial"),
     # witnessing.py
     Claim("there are no servers", "no servers to watch", "servers of others, to watch"),

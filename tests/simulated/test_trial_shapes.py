@@ -30,6 +30,7 @@ from tidegauge.report.live import LiveState, advance, plain_lines, progress_word
 from tidegauge.report.tables import footnotes, records_table
 from tidegauge.statistics.classify import FAILED_CHECK, OK
 from tidegauge.statistics.steady import SecondPoint
+from tidegauge.systems.api import TopicTerms
 from tidegauge.systems.attach import AttachChoice
 
 KNOWN = Measuring(1, ("worker",), "", 0, 10**9, 2 * 10**9, "", "", LEVEL, None)
@@ -70,7 +71,8 @@ def test_a_moment_of_reading_is_reported_to_be_one() -> None:
 
 
 def test_readers_start_paused_so_that_nothing_is_read_before_the_clock_starts() -> None:
-    system = SimpleNamespace(driver="kafka", name="kafka", topic_settings=lambda _: {}, client_acks=lambda *_: "all")
+    terms = TopicTerms({}, 1)
+    system = SimpleNamespace(driver="kafka", name="kafka", topic_terms=lambda _: terms, client_acks=lambda *_: "all")
     deployment: Any = SimpleNamespace(connection={})
     order = load_order(READING, system, deployment, ("orders",), Path("/x"))  # type: ignore[arg-type]
     assert order.consumers_start_paused

@@ -342,6 +342,9 @@ class FakeSystem:
     def topic_terms(self, case: Case, cluster: Sequence[Setting] | None = None) -> TopicTerms:
         return TopicTerms({**self.topic_settings(case.choice), **case.topic}, case.copies or min(3, case.nodes))
 
+    def message_limit(self, case: Case) -> None:
+        """Any size."""
+
     def client_acks(self, choice: LevelChoice, nodes: int) -> str:
         return "all"
 

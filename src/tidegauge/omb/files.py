@@ -496,6 +496,11 @@ def _check_rates(fields: WorkloadFile, source: Source) -> None:
             source.complain(at, "must be [HOUR, MINUTE, RATE], or [MINUTES, RATE] in every entry")
     if len(fields.producer_rate_timeline) + len(fields.producer_rate_list) > RECORDS_MAX - 2:
         source.complain((key,), f"has more than {RECORDS_MAX - 2} entries")
+    rates = [point.rate for point in fields.producer_rate_timeline] + [
+        point[-1] for point in fields.producer_rate_list if point
+    ]
+    if key and not any((fields.producer_initial_rate, *rates)):
+        source.complain((key,), "sends nothing: every rate is 0")
     if key and fields.consumer_backlog_size_gb:
         source.complain((key,), "a backlog (consumerBacklogSizeGB) is built and read away at one rate here")
 

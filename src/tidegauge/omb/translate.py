@@ -361,7 +361,6 @@ def _scheduled_experiment(
         f"{key} becomes a schedule of `latency` over testDurationMinutes, {plural(len(spans), 'part')}, which begins "
         "with what is measured; in the fork the warm-up is part of it.": True,
         f"{key}: the first of these times of the day is now.": fields.has_times_of_day,
-        f"{key}: a rate of 0 becomes 1 msg/s.": any(rate == 0 for _, rate in points),
         f"producerRate has no effect beside {key}.": bool(fields.producer_rate),
     }
     options: dict[str, object] = {name: length for name, length in times.items() if name != "measure"}
@@ -379,7 +378,7 @@ def _spans_of_rates(first: float, points: Sequence[tuple[float, int]], measure_s
         length_s = min(until_s, measure_s) - from_s
         if length_s > 0:
             to_rate = low + (high - low) * length_s / (until_s - from_s)
-            spans.append(RateSpan(Rate(max(1.0, low)), Rate(max(1.0, to_rate)), length_s))
+            spans.append(RateSpan(Rate(low), Rate(to_rate), length_s))
     return tuple(spans)
 
 

@@ -220,7 +220,7 @@ def test_a_single_system_is_no_comparison(tmp_path: Path, capsys: pytest.Capture
     path = written(tmp_path, "[{name: kafka, producer: {linger.ms: 10, max.in.flight.requests.per.connection: 1}}]")
     found = json_of(capsys, "run", path, "--dry-run")
     assert found["unequal"] == []
-    assert [tilt["rule"] for tilt in found["advice"]] == ["requests-in-flight"]
+    assert [tilt["rule"] for tilt in found["advice"]] == ["requests-in-flight", "waits-for-batches"]
 
 
 def test_a_finding_that_can_not_be_read_still_marks_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -219,7 +219,7 @@ TIMELINE = "[{timeSeconds: 120, rate: 500}, {timeSeconds: 60, rate: 1000}]"
         ),
         ({"producerRateList": "[[4, 0, 500], [4, 2, 1000]]"}, [(120, 500, 1000), (180, 1000, 1000)]),
         ({"producerRateList": "[[4, 10, 1000], [4, 0, 500]]"}, [(300, 500, 750)]),
-        ({"producerRateList": "[[1, 100], [2, 0]]"}, [(60, 100, 100), (60, 100, 1), (180, 1, 1)]),
+        ({"producerRateList": "[[1, 100], [2, 0]]"}, [(60, 100, 100), (60, 100, 0), (180, 0, 0)]),
     ],
 )
 def test_rates_that_change_with_time(tmp_path: Path, rates: dict[str, Any], expected: list[Any]) -> None:
@@ -234,6 +234,7 @@ def test_rates_that_change_with_time(tmp_path: Path, rates: dict[str, Any], expe
         ({"producerRateList": "[[25, 0, 10]]"}, r"producerRateList\[0\]: must be \[HOUR, MINUTE, RATE\]"),
         ({"producerRateList": "[[1, 10], [4, 0, 10]]"}, r"producerRateList\[1\]: must be \[HOUR"),
         ({"producerRateList": "[[1, 10]]", "consumerBacklogSizeGB": 1}, "is built and read away at one rate"),
+        ({"producerRateList": "[[1, 0], [2, 0]]"}, "producerRateList: sends nothing: every rate is 0"),
         ({"producerRateList": str([[n, 1] for n in range(99)])}, "has more than 98 entries"),
     ],
 )

@@ -259,7 +259,8 @@ def test_large_messages_are_bounded_by_their_bytes_before_the_worker_is_told() -
 
 
 def test_prepare_request_carries_everything() -> None:
-    request = messages.prepare_request(replace(order(), share=Share(1, 3)), 0.25, 20_000)
+    request = messages.prepare_request(replace(order(), share=Share(1, 3), window_messages=77), 0.25, 20_000)
+    assert request.window_messages == 77
     assert (request.share.worker, request.share.workers) == (1, 3)
     assert not messages.prepare_request(order()).HasField("share")
     assert (request.spin_share_max, request.grain_ns) == (0.25, 20_000)

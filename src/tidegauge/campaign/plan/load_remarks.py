@@ -60,7 +60,7 @@ def _waits_for_batches(case: Case, facts: Mapping[Property, Fact]) -> Iterator[H
         yield _remark(
             "waits-for-batches",
             f"batches wait {ms(delay_ms)} ms at {count(case.msgs_per_s)} msg/s",
-            f"{why}: response times are that delay",
+            f"{why}: much of a response time is that delay",
             "give `batch-delay: 0ms`, unless users of the system have this delay",
         )
 
