@@ -2,7 +2,7 @@
 
 Two kinds of endpoints are known by their content: a server's own (a JVM with Prometheus's JMX exporter or client
 library in it, as Kafka, Pulsar and BookKeeper have; RabbitMQ; Redpanda), and a host's node exporter. Both count up from
-when they started, so a span is told by its two ends. Pure.
+when they started, so what was used in a span is the difference of its two ends. Pure.
 
 Sources: https://github.com/prometheus/node_exporter, https://prometheus.github.io/client_java/instrumentation/jvm/,
 https://github.com/rabbitmq/rabbitmq-server/blob/main/deps/rabbitmq_prometheus/metrics.md
