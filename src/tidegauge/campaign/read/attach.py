@@ -99,8 +99,7 @@ def _parse_metrics(value: object) -> tuple[str, ...]:
                 f"must hold no user, no password, and nothing after '?' or '#' (a campaign is copied into every run): "
                 f"URLs such as {example}"
             )
-        host = _HOST_AND_PORT.fullmatch(urlsplit(url).netloc) if _METRICS_URL.fullmatch(url) else None
-        if host is None or not 1 <= int(host[2]) <= _PORT_MAX:
+        if not _METRICS_URL.fullmatch(url) or not _is_host_and_port(urlsplit(url).netloc):
             raise refuse_value(f"'{url}': must be http(s)://host:port/path, such as {example}")
     twice = sorted({url for url in urls if urls.count(url) > 1})
     if twice:
@@ -232,10 +231,14 @@ def _problem_of_one_address(address: str, key: AddressKey) -> str:
         return f"each address must begin with {' or '.join(f'{name}://' for name in key.schemes)}"
     if not key.schemes and separator:
         return f"'{address}': must be host:port"
-    host = _HOST_AND_PORT.fullmatch(rest.partition("/")[0])
-    if host is None or not 1 <= int(host[2]) <= _PORT_MAX:
+    if not _is_host_and_port(rest.partition("/")[0]):
         return f"'{address}': must have a host and a port from 1 to {_PORT_MAX}"
     return ""
+
+
+def _is_host_and_port(text: str) -> bool:
+    match = _HOST_AND_PORT.fullmatch(text)
+    return match is not None and 1 <= int(match[2]) <= _PORT_MAX
 
 
 def _find_tls_files(fields: TlsFields, source: Source, at: KeyPath) -> TlsChoice:

@@ -265,7 +265,8 @@ def read_secrets(choice: AttachChoice, system: str) -> dict[str, str]:
         UserError: a variable is not set, or a file can't be read.
     """
     return {
-        name: _resolve_secret(ref, f"{system}: attach.auth.{name}") for name, ref in secret_references(choice).items()
+        name: _resolve_secret(name, ref, f"{system}: attach.auth.{name}")
+        for name, ref in secret_references(choice).items()
     }
 
 
@@ -278,7 +279,7 @@ def keep_in_memory(name: str, secret: str) -> SecretReference:
     return SecretReference("memory", name)
 
 
-def _resolve_secret(reference: SecretReference, what: str) -> str:
+def _resolve_secret(name: str, reference: SecretReference, what: str) -> str:
     if reference.kind == "memory":
         if reference.place not in _IN_MEMORY:
             raise UserError(
@@ -298,7 +299,7 @@ def _resolve_secret(reference: SecretReference, what: str) -> str:
     if reference.kind == "file":
         return text
     properties = {one.key: one.value for one in parse_properties(text)}
-    option, key = ("clientSecret", CLIENT_SECRET_PROPERTY) if what.endswith(CLIENT_SECRET) else ("password", JAAS)
+    option, key = ("clientSecret", CLIENT_SECRET_PROPERTY) if name == CLIENT_SECRET else ("password", JAAS)
     secret = jaas_options(properties.get(JAAS, "")).get(option, "") or ("" if key == JAAS else properties.get(key, ""))
     if not secret:
         raise UserError(

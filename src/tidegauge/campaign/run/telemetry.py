@@ -213,7 +213,7 @@ class UseRecorder:
             return
         before_ns, reported_before, exported_before = before
         seconds = max(1e-3, (now_ns - before_ns) / 1e9)
-        use = exported_use(endpoint.url, exported_before, exported, seconds)
+        use = exported_use(endpoint.url, exported_before, exported, seconds) if self._reads_exported else None
         if use is not None:
             self._exported[endpoint.url] = use
         value_by_metric = figures_of_span(reported_before, now, seconds, self.metrics)
