@@ -180,6 +180,11 @@ class TopicTerms:
         return ""
 
 
+def copies_of_case(case: Case) -> int:
+    """How many copies a case's topics are to have; `CLUSTERS_DEFAULT` where that is left to the cluster."""
+    return case.copies or (CLUSTERS_DEFAULT if case.choice.is_open else min(3, case.nodes))
+
+
 def settings_words(settings: Mapping[str, str]) -> str:
     """ "a=1, b=2"."""
     return ", ".join(f"{name}={value}" for name, value in settings.items())
@@ -351,8 +356,8 @@ class GivesLevels(Protocol):
 
     def topic_terms(self, case: Case, cluster: Sequence[Setting] | None = None) -> TopicTerms:
         """Pure: how topics of a case are made. `cluster`: what others' cluster reports of itself; None = ours."""
-        copies = case.copies or (CLUSTERS_DEFAULT if case.choice.is_open else min(3, case.nodes))
-        return TopicTerms({**self.topic_settings(case.choice), **case.topic}, copies, frozenset(case.topic))
+        settings = {**self.topic_settings(case.choice), **case.topic}
+        return TopicTerms(settings, copies_of_case(case), frozenset(case.topic))
 
     def topic_problems(self, settings: Mapping[str, str], copies: int) -> dict[str, str]:
         """Pure: which settings no topic of so many copies can have, by name, and why; 0 = as many as it gets.

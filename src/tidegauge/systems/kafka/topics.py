@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tidegauge.fairness import Case
 from tidegauge.model.server import Setting, by_scope
 from tidegauge.numbers import whole_number
-from tidegauge.systems.api import CLUSTERS_DEFAULT, TopicTerms, settings_words
+from tidegauge.systems.api import CLUSTERS_DEFAULT, TopicTerms, copies_of_case, settings_words
 from tidegauge.systems.kafka.level import (
     CLUSTERS_DEFAULTS,
     COPIES,
@@ -32,7 +32,7 @@ MESSAGE_OVERHEAD_BYTES = 512
 
 def topic_terms(case: Case, cluster: Sequence[Setting] | None = None) -> TopicTerms:
     """See `System.topic_terms`."""
-    copies = case.copies or (CLUSTERS_DEFAULT if case.choice.is_open else min(3, case.nodes))
+    copies = copies_of_case(case)
     if cluster is None:
         return TopicTerms(_settings_of_ours(case, copies), copies, frozenset(case.topic))
     product = product_in(cluster)

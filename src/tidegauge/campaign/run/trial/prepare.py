@@ -24,6 +24,7 @@ from tidegauge.model.events import Note, Observer, PhaseProgress
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import Spec
+from tidegauge.numbers import as_sentence
 from tidegauge.systems.api import TopicTerms
 from tidegauge.worker.api import LoadOrder
 
@@ -131,7 +132,7 @@ def _check_level(trial: RunningTrial, settings: list[Setting], terms: TopicTerms
 
     Both say what could not be set on topics.
     """
-    left_out = "".join(f" {why[0].upper()}{why[1:]}." for why in terms.why)
+    left_out = "".join(f" {as_sentence(why)}" for why in terms.why)
     if missed := terms.limits_missed(settings):
         raise RunFailedError(
             f"{trial.spec.system}: {missed}.{left_out}",
