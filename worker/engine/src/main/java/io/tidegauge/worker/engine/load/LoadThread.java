@@ -7,6 +7,7 @@ import io.tidegauge.worker.engine.os.Heartbeat;
 import io.tidegauge.worker.engine.os.ProcessUse;
 import io.tidegauge.worker.engine.os.TaskClock;
 import io.tidegauge.worker.engine.schedule.RateProfile;
+import io.tidegauge.worker.engine.schedule.Schedule;
 import java.util.Comparator;
 import java.util.PriorityQueue;
 import java.util.concurrent.locks.LockSupport;
@@ -25,12 +26,6 @@ public final class LoadThread implements Runnable {
 
   /** Looks at one producer before a thread sleeps that has no free slot. */
   private static final int SLOT_LOOKS = 50 * FEW_PRODUCERS;
-
-  /**
-   * One such part of a sleep is left for waking up, which takes about 10 us where CPUs are idle,
-   * and longer after longer sleeps.
-   */
-  private static final int WAKING_PARTS = 5;
 
   private static final long NEVER = Long.MAX_VALUE;
   private static final long NOTHING = Long.MIN_VALUE;
@@ -296,26 +291,34 @@ public final class LoadThread implements Runnable {
     waits++;
     long gatherNs = grainNs == 0 || isClosedLoop() || dueNs == NEVER ? 0 : gatherNs(profile, dueNs);
     if (gatherNs > 0) {
-      waiter.sleepUntil(dueNs + gatherNs - gatherNs / WAKING_PARTS, now);
+      waiter.gatherUntil(dueNs + gatherNs, now);
     } else {
       waiter.towards(dueNs, now);
     }
   }
 
   private long gatherNs(RateProfile profile, long dueNs) {
-    double mine = (double) producers.length / producers[0].schedule().producers();
-    return gatherNs(grainNs, profile.msgsPerSAt(dueNs) * mine);
+    Schedule schedule = producers[0].schedule();
+    double mine = (double) producers.length / schedule.producers();
+    return gatherNs(grainNs, profile.msgsPerSAt(dueNs) * mine, schedule.isEven());
   }
 
   /**
    * How long to wait from when a message is due for others to be sent with it, so that half of all
-   * are at most a grain late: there is one wake-up in two grains. 0 where no other is to be
-   * expected within a grain.
+   * are at most a grain late. 0 where no other is to be expected within a grain.
+   *
+   * <p>Where messages are due at even intervals, those that are sent together are late by 0, 1, 2
+   * ... intervals: as many as fit into two grains. Where they are due at random, one is late by the
+   * whole wait and the others by half of it on average.
    */
-  static long gatherNs(long grainNs, double msgsPerS) {
+  static long gatherNs(long grainNs, double msgsPerS, boolean even) {
     double perGrain = msgsPerS * grainNs / 1e9;
-    // A little less than one, since rates and their shares are rounded.
-    return perGrain > 0.999 ? (long) (grainNs * (2 - 1 / perGrain)) : 0;
+    // A little less, since rates and their shares are rounded.
+    if (perGrain <= 0.999) {
+      return 0;
+    }
+    double grains = even ? Math.floor(2 * perGrain + 0.002) / perGrain : 2 - 1 / perGrain;
+    return (long) (grainNs * grains);
   }
 
   /** Every producer that owes a message has all its messages in flight. */

@@ -39,7 +39,7 @@ final class NeverSent {
     if (until <= window.fromNs()) {
       return 0;
     }
-    if (schedule.isCountable()) {
+    if (schedule.isEven()) {
       return schedule.countBefore(profile, until) - schedule.countBefore(profile, window.fromNs());
     }
     return draw(schedule, until);

@@ -31,14 +31,17 @@ public final class Schedule {
     place();
   }
 
-  /** Whether {@link #countBefore} takes no time to speak of, however many there are. */
-  public boolean isCountable() {
+  /**
+   * Whether messages are due at even intervals of the load, not at random. Then {@link
+   * #countBefore} takes no time to speak of, however many there are.
+   */
+  public boolean isEven() {
     return !Double.isNaN(arrivals.peek(1));
   }
 
   /**
-   * Messages from the next one on that are due before an instant, for countable schedules. By
-   * halving an interval: exact, and no slower for thousands of millions.
+   * Messages from the next one on that are due before an instant, for even schedules. By halving an
+   * interval: exact, and no slower for thousands of millions.
    */
   public long countBefore(RateProfile latest, long ns) {
     if (nextNs(latest) >= ns) {

@@ -1,6 +1,7 @@
 package io.tidegauge.worker.engine.load;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -53,23 +54,35 @@ class LoadThreadsTest {
   @ParameterizedTest
   @CsvSource({
     // One in 100 us is less than one in each grain.
-    "50000, 10000, 0",
-    "50000, 20000, 50000",
-    "50000, 40000, 75000",
-    "50000, 100000, 90000",
-    "50000, 1000000, 99000",
-    "500000, 20000, 950000",
-    "0, 1000000, 0",
+    "50000, 10000, 0, 0",
+    "50000, 20000, 100000, 50000",
+    // The third would be 80 us late: two of three more than a grain.
+    "50000, 25000, 80000, 60000",
+    "50000, 40000, 100000, 75000",
+    "50000, 100000, 100000, 90000",
+    "50000, 1000000, 100000, 99000",
+    "500000, 20000, 1000000, 950000",
+    "0, 1000000, 0, 0",
   })
-  void messagesAreGatheredUntilHalfAreAGrainLate(long grain, double msgsPerS, long gatherNs) {
-    assertThat(LoadThread.gatherNs(grain, msgsPerS)).isEqualTo(gatherNs);
+  void messagesAreGatheredUntilHalfAreAGrainLate(
+      long grain, double msgsPerS, long evenNs, long randomNs) {
+    assertThat(LoadThread.gatherNs(grain, msgsPerS, true)).isEqualTo(evenNs);
+    assertThat(LoadThread.gatherNs(grain, msgsPerS, false)).isEqualTo(randomNs);
     double apartNs = 1e9 / msgsPerS;
-    long sentTogether = 1 + (long) (gatherNs / apartNs);
-    long lateAGrain = 0;
+    long sentTogether = 1 + (long) (evenNs / apartNs);
+    long moreThanAGrainLate = 0;
     for (int i = 0; i < sentTogether; i++) {
-      lateAGrain += gatherNs - i * apartNs > grain ? 1 : 0;
+      moreThanAGrainLate += evenNs - i * apartNs > grain ? 1 : 0;
     }
-    assertThat(lateAGrain).isLessThanOrEqualTo(sentTogether / 2);
+    assertThat(moreThanAGrainLate).isLessThanOrEqualTo(sentTogether / 2);
+    if (randomNs > 0) {
+      // The first is late by the whole wait, and of the others that come meanwhile each by a part
+      // of
+      // it, all parts alike.
+      double others = randomNs / apartNs;
+      double lateAGrain = 1 + others * (randomNs - grain) / randomNs;
+      assertThat(lateAGrain / (1 + others)).isCloseTo(0.5, within(1e-9));
+    }
   }
 
   @ParameterizedTest

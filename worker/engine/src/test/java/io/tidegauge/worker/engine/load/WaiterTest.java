@@ -155,16 +155,35 @@ class WaiterTest {
     assertThat(run.delayNs(0.99)).isLessThan(30_000);
   }
 
+  @ParameterizedTest
+  @CsvSource({"0.05, 4000", "0.05, 17000", "0, 17000"})
+  void gatheringEndsSoonAfterItsInstantAndSpinsLittle(double share, long lateNs) {
+    Simulated clock = new Simulated(lateNs);
+    Waiter waiter = new Waiter(share, clock);
+    long began = clock.now;
+    long lateSumNs = 0;
+    for (int i = 0; i < 10_000; i++) {
+      long now = clock.nanoTime();
+      long until = now + 100_000;
+      long ended = waiter.gatherUntil(until, now);
+      assertThat(ended).isBetween(until, until + 4 * lateNs);
+      lateSumNs += ended - until;
+    }
+    assertThat(clock.sleeps).isEqualTo(10_000);
+    assertThat(clock.spunNs).isLessThan((clock.now - began) / 100);
+    // Where nothing may be spun, a sleep is not cut short: it would end too early.
+    assertThat(lateSumNs / 10_000.0 / lateNs)
+        .isBetween(share > 0 ? 0.2 : 0.9, share > 0 ? 0.4 : 1.1);
+  }
+
   @Test
-  void aSleepUntilAnInstantEndsAfterItWithoutSpinning() {
+  void aThreadThatIsWokenWhileItGathersLooksAtOnce() {
     Simulated clock = new Simulated(4_000);
     Waiter waiter = new Waiter(DEFAULT, clock);
-    for (int i = 0; i < 1_000; i++) {
-      long now = clock.nanoTime();
-      assertThat(waiter.sleepUntil(now + 50_000, now)).isBetween(now + 50_000, now + 90_000);
-    }
+    clock.wakeAfterNs = 10_000;
+    long now = clock.nanoTime();
+    assertThat(waiter.gatherUntil(now + 100_000, now)).isLessThan(now + 11_000);
     assertThat(clock.spunNs).isZero();
-    assertThat(clock.sleeps).isEqualTo(1_000);
   }
 
   @Test
