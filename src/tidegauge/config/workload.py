@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from tidegauge.config.fields import Duration, Fields, Size, duration_between, member_of, size_between
 from tidegauge.config.source import KeyPath, Source, validate
+from tidegauge.config.units import parse_duration_s
+from tidegauge.errors import did_you_mean
+from tidegauge.model.processing import PROCESSING_S_MAX, Processing, ProcessingKind
 from tidegauge.model.workload import (
     CHECKED_BYTES,
     HEADER_BYTES,
@@ -35,6 +39,32 @@ KEY_ORDER_BYTES_MAX = 64 << 20
 """What the worker may hold to check the order of each key: 8 bytes for each key, producer and consumer."""
 
 
+_PROCESSING = re.compile(r"(?:(?P<kind>[a-z]+) +)?(?P<time>[\d.]+ *[a-z]+)(?: +p99 +(?P<p99>[\d.]+ *[a-z]+))?")
+_WITH_P99 = (ProcessingKind.LOGNORMAL, ProcessingKind.PARETO)
+
+
+def parse_processing(value: object) -> Processing:
+    """Processing times from "20ms", "exponential 20ms", "lognormal 5ms p99 100ms" or "pareto 5ms p99 100ms"."""
+    words = _PROCESSING.fullmatch(value.strip()) if isinstance(value, str) else None
+    if words is None:
+        raise ValueError(
+            "must be a time such as 20ms, 'exponential 20ms', 'lognormal 5ms p99 100ms' or 'pareto 5ms p99 100ms'"
+        )
+    kinds = [kind.value for kind in ProcessingKind]
+    kind_word = words["kind"] or ProcessingKind.CONSTANT
+    if kind_word not in kinds:
+        raise ValueError(f"must begin with a time or one of {', '.join(kinds)}{did_you_mean(kind_word, kinds)}")
+    kind = ProcessingKind(kind_word)
+    if bool(words["p99"]) != (kind in _WITH_P99):
+        raise ValueError(f"{kind} takes {'its median and a p99' if kind in _WITH_P99 else 'one time, its mean'}")
+    processing = Processing(kind, *map(parse_duration_s, filter(None, (words["time"], words["p99"]))))
+    if not 1e-6 <= processing.time_s <= (processing.p99_s or PROCESSING_S_MAX) <= PROCESSING_S_MAX:
+        raise ValueError(f"takes times from 1us to {PROCESSING_S_MAX:g}s")
+    if processing.p99_s and processing.p99_s < 1.01 * processing.time_s:
+        raise ValueError("must have a p99 above its median")
+    return processing
+
+
 class WorkloadFields(Fields):
     """The keys of a workload. Producers are for each topic, consumers for each subscription of each topic."""
 
@@ -57,6 +87,7 @@ class WorkloadFields(Fields):
     receive_queue: Annotated[int, Field(ge=1, le=1_000_000)] = 5000
     connections: Annotated[int, Field(ge=1, le=64)] = 1
     subscription_type: Annotated[SubscriptionType, member_of(SubscriptionType)] = SubscriptionType.BY_PARTITION
+    processing: Annotated[Processing | None, BeforeValidator(parse_processing)] = None
     existing_topics: Annotated[list[TopicName], Field(max_length=COUNT_MAX)] = Field(default_factory=list)
 
 
@@ -100,6 +131,8 @@ def check_roles(fields: WorkloadFields, data: Mapping[str, Any], source: Source,
             source.complain((*at, key), "can't be given beside 'existing-topics', whose partitions are as they are")
     if len(set(fields.existing_topics)) < len(fields.existing_topics):
         source.complain((*at, "existing-topics"), "names a topic twice")
+    if fields.processing is not None and not (fields.producers and fields.subscriptions):
+        source.complain((*at, "processing"), "needs producers and subscriptions: without them nothing is processed")
     _check_subscriptions(fields, data, source, at)
 
 
@@ -184,4 +217,5 @@ def _to_workload(fields: WorkloadFields, payload_file: str) -> Workload:
         ),
         subscription_type=fields.subscription_type,
         existing_topics=tuple(fields.existing_topics),
+        processing=fields.processing,
     )

@@ -147,6 +147,9 @@ class SubscriptionTotals:
     `lost` is what is missing, wherever it is: `Traced` says what became of it. Of that, up to `discarded_max` messages
     can have been in what clients threw away as it was delivered, since it came damaged.
 
+    Where consumers process messages, `in_consumer` has the times from receipt to the end of processing, `processed`
+    those from the intended time to it (of one clock only), and they spent `processing_ns` of the window on it in all.
+
     Of messages that cross hosts `end_to_end` has the most likely times, and `end_to_end_low` and `end_to_end_high` the
     least and the most that they can have been, together with all others; b"" where nothing does. `apart`: see there, of
     what one worker received.
@@ -176,6 +179,9 @@ class SubscriptionTotals:
     corrupt_examples: tuple[str, ...] = ()
     apart: tuple[ApartLatency, ...] = ()
     discarded_max: int = 0
+    in_consumer: bytes = b""
+    processed: bytes = b""
+    processing_ns: int = 0
     end_to_end_low: bytes = b""
     end_to_end_high: bytes = b""
 

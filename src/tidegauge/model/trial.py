@@ -299,6 +299,10 @@ class SubscriptionResult(SubscriptionCounts):
 
     Where messages go from host to host, `end_to_end_low` and `end_to_end_high` are what clocks allow at least and at
     most, and of `end_to_end`, the middle, percentiles that are not known to a tenth are None; both None on one clock.
+
+    Where consumers process messages, `in_consumer` is the time from receipt to the end of processing, `processed` that
+    from the intended time to it, and `processing_share` the share of the window that they spent on it, on average over
+    all consumers; else None.
     """
 
     end_to_end: Latency
@@ -320,6 +324,9 @@ class SubscriptionResult(SubscriptionCounts):
     corrupt_examples: tuple[str, ...] = ()
     end_to_end_low: Latency | None = field(default=None, metadata={"if_any": True})
     end_to_end_high: Latency | None = field(default=None, metadata={"if_any": True})
+    in_consumer: Latency | None = field(default=None, metadata={"if_any": True})
+    processed: Latency | None = field(default=None, metadata={"if_any": True})
+    processing_share: float | None = field(default=None, metadata={"if_any": True})
 
 
 @dataclass(frozen=True, kw_only=True)

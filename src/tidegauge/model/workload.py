@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from tidegauge.model.processing import Processing
+
 RECORDS_MAX = 100
 
 
@@ -280,6 +282,8 @@ class Workload:
     consumer_overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     subscription_type: SubscriptionType = SubscriptionType.BY_PARTITION
     existing_topics: tuple[str, ...] = ()
+    processing: Processing | None = field(default=None, metadata={"if_any": True})
+    """What consumers do with each message; None = nothing."""
 
     def unchecked(self) -> str:
         """What of its messages is not checked since they have no room for the header, in words; "" if nothing."""
@@ -313,6 +317,17 @@ class Workload:
     def window_messages(self) -> int:
         """The same of all producers together: at a rate of R msg/s it is full once acknowledgements take this / R s."""
         return self.in_flight_messages() * max(1, self.topics * self.producers)
+
+    def processed_msgs_per_s(self) -> float:
+        """What the consumers of each subscription can process together, at most; infinite where they process nothing.
+
+        Where a partition has one consumer, those without one have nothing to do.
+        """
+        if self.processing is None:
+            return float("inf")
+        shared = self.subscription_type in (SubscriptionType.SHARED, SubscriptionType.KEY_SHARED)
+        busy = self.consumers if shared else min(self.consumers, self.partitions)
+        return self.topics * busy / self.processing.mean_s
 
     def window_bytes(self) -> int:
         """Values of these messages."""

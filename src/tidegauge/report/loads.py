@@ -48,6 +48,8 @@ def workload_words(workload: Workload) -> str:
         topics = f"{plural(workload.topics, 'topic')} of {plural(workload.partitions, 'partition')}"
     kind = "" if workload.subscription_type is SubscriptionType.BY_PARTITION else f"{workload.subscription_type} "
     readers = f"{plural(workload.subscriptions, f'{kind}subscription')} of {plural(workload.consumers, 'consumer')}"
+    if workload.processing is not None:
+        readers = f"{readers}, who process each for {workload.processing}"
     if not workload.producers:
         return f"{capitalized(topics)}, filled by others, {'each ' if several else ''}with {readers}."
     if not workload.subscriptions:
@@ -65,6 +67,8 @@ def brief_workload(workload: Workload) -> str:
         return f"topics that exist: {', '.join(workload.existing_topics)}"
     several = f"{plural(workload.subscriptions, 'subscription')} x " if workload.subscriptions != 1 else ""
     readers = f"{several}{plural(workload.consumers, 'consumer')}" if workload.subscriptions else "nobody who reads"
+    if workload.processing is not None:
+        readers = f"{readers} (processing {workload.processing})"
     each = "each with " if workload.topics > 1 else ""
     return (
         f"{size(workload.payload.message_bytes)} messages, {plural(workload.topics, 'topic')} x "

@@ -158,6 +158,21 @@ def _worst_end_to_end(result: LoadResult) -> Latency | None:
     return largest_times([subscription.end_to_end for subscription in prompt_readers(result)])
 
 
+def _largest_of_subscriptions(series: str) -> Callable[[LoadResult], Latency | None]:
+    """The worst of a series that only subscriptions with processing consumers have; None where one lacks it."""
+
+    def latency(result: LoadResult) -> Latency | None:
+        latencies = [getattr(subscription, series) for subscription in prompt_readers(result)]
+        return None if None in latencies else largest_times(latencies)
+
+    return latency
+
+
+def _processing_percent(result: LoadResult) -> float | None:
+    shares = [subscription.processing_share for subscription in prompt_readers(result)]
+    return max((100 * share for share in shares if share is not None), default=None)
+
+
 PERCENTILES = (
     ("p50", "p50", "p50"),
     ("p75", "p75", "p75"),
@@ -178,6 +193,8 @@ def _latency_figures(
     latency: Callable[[LoadResult], Latency | None],
     columns: tuple[str, ...] = (),
     shown: Mapping[str, Shown] | None = None,
+    *,
+    optional: bool = False,
 ) -> list[Figure]:
     """All percentiles of a series. `columns`: those in the table of trials, after the head of their group."""
 
@@ -197,7 +214,7 @@ def _latency_figures(
             FigureKind.MEASURED,
             value_of_field(f"{name}_ms"),
             scheduled=True,
-            column=TableColumn(columns[0], head, optional=name == "p9999") if name in columns[1:] else None,
+            column=TableColumn(columns[0], head, optional=optional or name == "p9999") if name in columns[1:] else None,
             shown=(shown or {}).get(name, Shown.NOWHERE),
         )
         for name, title_end, head in PERCENTILES
@@ -320,6 +337,16 @@ _ALL = (
         "end_to_end", "end-to-end", _worst_end_to_end,
         ("end-to-end, ms", "p50", "p99"),
         {"p99": _EVERYWHERE & ~Shown.JUNIT},
+    ),
+    *_latency_figures(
+        "processed", "until processed", _largest_of_subscriptions("processed"),
+        ("until processed, ms", "p50", "p99"),
+        {"p99": Shown.MARKDOWN | Shown.WITHIN | Shown.ACROSS},
+        optional=True,
+    ),
+    *_latency_figures("in_consumer", "in the consumer", _largest_of_subscriptions("in_consumer")),
+    _measured_figure(
+        "processing_percent", "time that consumers process", "%", _of_load(_processing_percent),
     ),
     _count_figure(
         "window_end_backlog", "backlog when the measured window ended", _of_load(_window_end_backlog),

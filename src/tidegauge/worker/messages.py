@@ -62,6 +62,7 @@ def prepare_request(
         existing_topics=bool(workload.existing_topics),
         schedule=_schedule_message(order.schedule),
         window_messages=order.window_messages,
+        processing_ns=[round(time_s * 1e9) for time_s in workload.processing.times_s()] if workload.processing else [],
         history_directory=order.history_directory,
         spin_share_max=spin_share_max,
         grain_ns=grain_ns,

@@ -11,12 +11,14 @@ from tidegauge.numbers import count, ms, size
 
 DELAY_MS_TOLD = 2.0
 """A shorter delay of batches is small beside what else a message waits for."""
+PROCESSED_SHARE_MAX = 0.95
+"""Of what consumers can process: beyond it waiting for them is nearly all that is measured (queueing theory)."""
 _BY_PARTITION = (SubscriptionType.BY_PARTITION, SubscriptionType.FAILOVER)
 
 
 def hazards_of_load(case: Case, facts: Mapping[Property, Fact]) -> list[Hazard]:
     """The remarks on a system's load, by what its clients do (`facts`)."""
-    rules = (_messages_beyond_batches, _waits_for_batches, _idle_consumers, _unchecked_messages)
+    rules = (_messages_beyond_batches, _waits_for_batches, _idle_consumers, _busy_consumers, _unchecked_messages)
     return [hazard for rule in rules for hazard in rule(case, facts)]
 
 
@@ -74,6 +76,18 @@ def _idle_consumers(case: Case, _facts: Mapping[Property, Fact]) -> Iterator[Haz
             f"{workload.consumers} consumers of {workload.partitions} partitions",
             f"a partition is read by one consumer, so {idle} of {workload.consumers} receive nothing",
             "give as many `partitions`, or `subscription-type: shared`",
+        )
+
+
+def _busy_consumers(case: Case, _facts: Mapping[Property, Fact]) -> Iterator[Hazard]:
+    most = case.workload.processed_msgs_per_s()
+    if case.msgs_per_s and case.msgs_per_s > PROCESSED_SHARE_MAX * most:
+        yield _remark(
+            "consumers-too-slow",
+            f"{case.workload.processing} of processing at {count(case.msgs_per_s)} msg/s",
+            f"a subscription's consumers can process {count(most)} msg/s at most: messages wait for them, whatever the "
+            "system does",
+            "give more `consumers`, with as many `partitions` or `subscription-type: shared`, or a lower rate",
         )
 
 

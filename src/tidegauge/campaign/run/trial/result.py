@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tidegauge.durability import doubts_of, doubts_of_change
 from tidegauge.experiments.chasing import reads_sentence
@@ -27,7 +28,7 @@ from tidegauge.model.trial import (
     Validity,
     WorkerResult,
 )
-from tidegauge.model.workload import Arrival, RateSchedule
+from tidegauge.model.workload import Arrival, RateSchedule, Workload
 from tidegauge.numbers import plural, rounded
 from tidegauge.statistics.classify import FAILED_CHECK, OK, Evidence, damage_reason, judge_evidence
 from tidegauge.statistics.figures import largest_times
@@ -106,7 +107,7 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
     """Rates, summaries and the verdict of one load."""
     window, measuring = totals.window, observed.known
     measured_s = max(1e-9, (window.until_mono_ns - window.from_mono_ns) / 1e9)
-    subscriptions = tuple(_subscription_result(sub, observed) for sub in totals.subscriptions)
+    subscriptions = tuple(_subscription_result(sub, observed, spec, measured_s) for sub in totals.subscriptions)
     workers = worker_results(totals, measured_s, scheduled=spec.workload.arrival is not Arrival.CLOSED_LOOP)
     evidence = _evidence_of_trial(spec, totals, observed, measured_s, subscriptions=subscriptions, workers=workers)
     verdict = judge_evidence(evidence)
@@ -236,7 +237,9 @@ def _evidence_of_trial(
     )
 
 
-def _subscription_result(sub: SubscriptionTotals, observed: Observed) -> SubscriptionResult:
+def _subscription_result(
+    sub: SubscriptionTotals, observed: Observed, spec: LoadSpec, measured_s: float
+) -> SubscriptionResult:
     """What is missing is backlog, and more is said of it only as far as somebody looked for it."""
     trace = observed.traces.get(sub.name, Traced())
     return SubscriptionResult(
@@ -261,7 +264,22 @@ def _subscription_result(sub: SubscriptionTotals, observed: Observed) -> Subscri
         duplicated_examples=sub.duplicated_examples,
         reordered_examples=sub.reordered_examples,
         corrupt_examples=sub.corrupt_examples,
+        **_processing_of(sub, spec.workload, measured_s),
     )
+
+
+def _processing_of(sub: SubscriptionTotals, workload: Workload, measured_s: float) -> dict[str, Any]:
+    """What is known of processing, by fields of a result; nothing where there is none."""
+    if workload.processing is None:
+        return {}
+    consumers = workload.topics * workload.consumers
+    processed = summarise_histogram(sub.processed)
+    return {
+        "in_consumer": summarise_histogram(sub.in_consumer),
+        # Of producers on other hosts it is not known.
+        "processed": processed if processed.count else None,
+        "processing_share": sub.processing_ns / 1e9 / (consumers * measured_s),
+    }
 
 
 def _disk_warnings(disk: Calm | None) -> list[Reason]:

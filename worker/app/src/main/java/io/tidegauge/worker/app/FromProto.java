@@ -48,6 +48,7 @@ final class FromProto {
             r.getHistoryDirectory(),
             r.hasSpinShareMax() ? r.getSpinShareMax() : TrialPlan.Variant.SPIN_SHARE_MAX,
             r.hasGrainNs() ? r.getGrainNs() : TrialPlan.Variant.GRAIN_BY_CPUS,
+            r.getProcessingNsList(),
             r.hasShare() ? share(r.getShare()) : null));
   }
 

@@ -80,6 +80,7 @@ public final class EngineBench {
             "",
             options.number("precision", (int) (100 * TrialPlan.Variant.SPIN_SHARE_MAX)) / 100.0,
             options.number("grain", -1) * 1_000L,
+            List.of(),
             null));
   }
 

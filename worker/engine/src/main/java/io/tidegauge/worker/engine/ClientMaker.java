@@ -83,7 +83,8 @@ final class ClientMaker {
             context.pool(),
             context.live()::window,
             context.errors(),
-            clients.receivingThreads());
+            clients.receivingThreads(),
+            plan.variant().processingNs());
     int total = consumerCount();
     int made = 0;
     int consumersPerSubscription = plan.users().consumersPerSubscription();

@@ -89,6 +89,7 @@ final class Clients implements AutoCloseable {
   /** Closes the consumers of the named subscriptions, and forgets them; none named = all. */
   void closeConsumers(List<String> names) {
     for (Members of : membersOf(names)) {
+      of.subscription().endProcessing();
       of.consumers().forEach(this::closeQuietly);
       of.consumers().clear();
     }

@@ -130,6 +130,8 @@ public record TrialPlan(
    * @param spinShareMax of a CPU, 0 to 1, that each load thread may spin away to be punctual
    * @param grainNs half of the messages may be so late, to be sent together with others; 0 = each
    *     when it is due, negative = as the CPUs suggest
+   * @param processingNs for which a consumer processes each message before it acknowledges it, all
+   *     equally likely; empty = not at all
    * @param share what this worker does of it, on topics that exist when it prepares; null if it
    *     carries out the trial alone
    */
@@ -139,6 +141,7 @@ public record TrialPlan(
       String historyDirectory,
       double spinShareMax,
       long grainNs,
+      List<Long> processingNs,
       Share share) {
     /** What a trial may spin away unless it is given. */
     public static final double SPIN_SHARE_MAX = 0.05;
@@ -148,10 +151,11 @@ public record TrialPlan(
 
     /** Topics of our own, the usual subscriptions, no history. */
     public static final Variant NONE =
-        new Variant(SubscriptionType.BY_PARTITION, false, "", SPIN_SHARE_MAX, GRAIN_BY_CPUS, null);
+        new Variant(SubscriptionType.BY_PARTITION, false, "", SPIN_SHARE_MAX, GRAIN_BY_CPUS, List.of(), null);
 
     /** Throws {@link IllegalArgumentException} if there is no such share. */
     public Variant {
+      processingNs = List.copyOf(processingNs);
       require(
           spinShareMax >= 0 && spinShareMax <= 1, "spin_share_max must be 0 to 1: " + spinShareMax);
     }

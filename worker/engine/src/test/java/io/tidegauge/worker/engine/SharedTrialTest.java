@@ -79,7 +79,13 @@ class SharedTrialTest {
         new TrialPlan.Load(arrival, MSGS_PER_S, schedule(), 5_000_000_000L),
         client,
         new TrialPlan.Variant(
-            none.subscriptionType(), false, "", none.spinShareMax(), none.grainNs(), share));
+            none.subscriptionType(),
+            false,
+            "",
+            none.spinShareMax(),
+            none.grainNs(),
+            List.of(),
+            share));
   }
 
   private RateSchedule schedule() {

@@ -59,6 +59,7 @@ class WindowTest {
             "",
             TrialPlan.Variant.SPIN_SHARE_MAX,
             TrialPlan.Variant.GRAIN_BY_CPUS,
+            List.of(),
             share));
   }
 }

@@ -32,6 +32,12 @@ public final class ConsumerChecker implements MessageSink {
   private final OtherClocks clocks;
   private final boolean isShort;
 
+  /** Null if messages are not processed. */
+  private final Processing processing;
+
+  /** When the message that is being checked was intended, by this host's clock; or unknown. */
+  private long intendedNs;
+
   /** By partition, of messages that have only the low bytes of their sequence. */
   private long[] nextOf = {};
 
@@ -68,13 +74,36 @@ public final class ConsumerChecker implements MessageSink {
     this.order = order;
     this.clocks = clocks;
     this.isShort = ShortMessage.isShort(pool.messageBytes());
-    this.recorder = new ReceiveRecorder(context.threads());
+    this.processing = processing(subscription, context);
+    this.recorder = new ReceiveRecorder(context.threads(), processing != null);
     subscription.add(recorder);
+  }
+
+  /** How one more consumer of a subscription processes messages; null if it doesn't. */
+  private static Processing processing(Subscription subscription, CheckContext context) {
+    if (context.processingNs().isEmpty()) {
+      return null;
+    }
+    long[] timesNs = context.processingNs().stream().mapToLong(Long::longValue).toArray();
+    long seed = context.trialId() + subscription.recorders().size();
+    return new Processing(timesNs, subscription::isProcessingEnded, seed);
   }
 
   @Override
   public void received(
       int topic, int partition, byte[] array, int offset, int length, long receivedMonoNs) {
+    if (processing == null) {
+      check(partition, array, offset, length, receivedMonoNs);
+      return;
+    }
+    intendedNs = ReceiveRecorder.UNKNOWN_NS;
+    check(partition, array, offset, length, receivedMonoNs);
+    long beganNs = System.nanoTime();
+    long endedNs = processing.process(beganNs);
+    recorder.processed(window.get(), intendedNs, receivedMonoNs, beganNs, endedNs);
+  }
+
+  private void check(int partition, byte[] array, int offset, int length, long receivedMonoNs) {
     recorder.arrived(length);
     if (isShort) {
       receivedShort(partition, array, offset, length, receivedMonoNs);
@@ -163,6 +192,7 @@ public final class ConsumerChecker implements MessageSink {
   private void unique(int producer, long intendedNs, long receivedNs) {
     long aheadNs = clocks.aheadNs(producer);
     if (aheadNs == 0) {
+      this.intendedNs = intendedNs;
       recorder.unique(window.get(), intendedNs, receivedNs);
     } else {
       recorder.uniqueApart(window.get(), intendedNs - aheadNs, receivedNs, clocks.worker(producer));

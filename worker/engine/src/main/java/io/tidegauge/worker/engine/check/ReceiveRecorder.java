@@ -28,17 +28,38 @@ public final class ReceiveRecorder extends Recorder {
 
   public static final int FIRST_RECEIVED_NS = 11;
   public static final int LAST_RECEIVED_NS = 12;
-  private static final int SIZE = 13;
+
+  /** Spent processing, inside the window. */
+  public static final int PROCESSING_NS = 13;
+
+  private static final int SIZE = 14;
+
+  /** Of a message without a time, or of one that has it by a clock of which bounds are known only. */
+  static final long UNKNOWN_NS = Long.MIN_VALUE;
 
   private final Counters counters = new Counters(SIZE);
   private final WindowedHistogram endToEnd = new WindowedHistogram();
+
+  /** Null where messages are not processed, as the next. */
+  private final WindowedHistogram inConsumer;
+
+  private final WindowedHistogram processed;
   private final Handovers handovers;
 
   /** Of workers on other hosts, by their numbers; null until their first message. */
   private volatile ApartRecorder[] apart = {};
 
   ReceiveRecorder(ReceivingThreads threads) {
+    this(threads, false);
+  }
+
+  /**
+   * @param processes whether the consumer processes messages
+   */
+  ReceiveRecorder(ReceivingThreads threads, boolean processes) {
     handovers = new Handovers(threads);
+    inConsumer = processes ? new WindowedHistogram() : null;
+    processed = processes ? new WindowedHistogram() : null;
   }
 
   void count(int counter) {
@@ -86,6 +107,21 @@ public final class ReceiveRecorder extends Recorder {
     }
   }
 
+  /**
+   * A message has been processed, new or not. It belongs to the window by its intended time, as
+   * everywhere; without one by its receipt.
+   */
+  void processed(Window latest, long intendedNs, long receivedNs, long beganNs, long endedNs) {
+    Window window = adopt(latest);
+    boolean timed = intendedNs != UNKNOWN_NS;
+    boolean measured = window.contains(timed ? intendedNs : receivedNs);
+    inConsumer.record(measured, endedNs - receivedNs);
+    if (timed) {
+      processed.record(measured, Math.max(0, endedNs - intendedNs));
+    }
+    counters.add(PROCESSING_NS, window.overlapNs(beganNs, endedNs));
+  }
+
   private boolean counted(Window window, long intendedNs) {
     boolean measured = window.contains(intendedNs);
     counters.add(UNIQUE, 1);
@@ -123,7 +159,12 @@ public final class ReceiveRecorder extends Recorder {
     counters.set(WINDOW_RECEIVED, 0);
     counters.set(FIRST_RECEIVED_NS, 0);
     counters.set(LAST_RECEIVED_NS, 0);
+    counters.set(PROCESSING_NS, 0);
     endToEnd.begin(next.epoch());
+    if (inConsumer != null) {
+      inConsumer.begin(next.epoch());
+      processed.begin(next.epoch());
+    }
     apart().forEach(each -> each.begin(next));
     records = Records.of(next, 0, 1);
   }
@@ -148,6 +189,20 @@ public final class ReceiveRecorder extends Recorder {
   public void addEndToEnd(int windowEpoch, List<LatencyHistogram> to) {
     endToEnd.addInside(windowEpoch, to);
     apart().forEach(each -> each.after().addInside(windowEpoch, to));
+  }
+
+  /** Adds its times from receipt to the end of processing in the window of this epoch. */
+  public void addInConsumer(int windowEpoch, List<LatencyHistogram> to) {
+    if (inConsumer != null) {
+      inConsumer.addInside(windowEpoch, to);
+    }
+  }
+
+  /** Adds its times from the intended time to the end of processing, likewise. */
+  public void addProcessed(int windowEpoch, List<LatencyHistogram> to) {
+    if (processed != null) {
+      processed.addInside(windowEpoch, to);
+    }
   }
 
   /** Of workers on other hosts, each by itself. */

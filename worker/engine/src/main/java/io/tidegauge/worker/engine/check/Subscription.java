@@ -14,6 +14,7 @@ public final class Subscription {
   private final Examples reordered = new Examples();
   private final Examples corrupt = new Examples();
   private final LongAdder discardedMax = new LongAdder();
+  private volatile boolean processingEnded;
 
   /**
    * @param producers producers of all topics
@@ -64,6 +65,15 @@ public final class Subscription {
   /** How many messages can have been in what clients threw away. */
   public long discardedMax() {
     return discardedMax.sum();
+  }
+
+  /** From now on no consumer spends time on a message: they are to be closed. */
+  public void endProcessing() {
+    processingEnded = true;
+  }
+
+  boolean isProcessingEnded() {
+    return processingEnded;
   }
 
   /** Sum of a counter over the consumers. */
