@@ -92,6 +92,8 @@ class JudgedLoad:
     """Share of the window's seconds in which it had none."""
     consumer_behind: bool = False
     """Whether messages waited for it, so that end-to-end times were its own (`statistics.classify`)."""
+    processing_share: float = 0.0
+    """Of the window, for which the consumers of the subscription that was busiest processed messages, on average."""
     reads: bool = False
     """Whether it is the reading that is limited: then nothing is said of the producers' side."""
     connections: int = 1
@@ -249,6 +251,15 @@ def _measured_rates(case: LimitingCase, device: DeviceShare) -> Iterator[tuple[f
 
 def _io_wait_words(stall: float | None) -> str:
     return "" if stall is None else f", and tasks waited for I/O {stall:.0%} of the time"
+
+
+def _limit_by_processing(case: LimitingCase) -> Iterator[Limiting]:
+    """Consumers that spent all their time on what the workload has them do with messages."""
+    share = case.load.processing_share
+    if share >= FULL:
+        yield Limiting(
+            Resource.PROCESSING, "", min(1.0, share), f"consumers processed messages {share:.0%} of the time"
+        )
 
 
 def _limit_by_consumer_behind(case: LimitingCase) -> Iterator[Limiting]:
@@ -423,6 +434,7 @@ Rule = Callable[[LimitingCase], Iterator[Limiting]]
 _RESOURCES: tuple[Rule, ...] = (
     _limits_by_allowance,
     _limits_by_disks,
+    _limit_by_processing,
     _limit_by_consumer_behind,
     _limits_by_threads,
     _limits_by_memory,

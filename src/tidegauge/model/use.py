@@ -228,6 +228,7 @@ class Resource(StrEnum):
     SERVER_CPU = "server CPU"
     SERVER_THREAD = "one server thread"
     CLIENT_CPU = "client CPU"
+    PROCESSING = "consumers' processing"
     HOST_CPU = "host CPU"
     DISK = "disk"
     MEMORY = "memory limit"

@@ -118,6 +118,8 @@ LIMITS: dict[str, Scene] = {
     "disk seldom busy": on_disk(busy_share=0.6, busy_s=2.9),
     "consumer behind": found(limits.load(consumer="sub-0 consumer 0", consumer_busy_share=0.5, consumer_behind=True)),
     "consumer keeps up": found(limits.load(consumer="sub-0 consumer 0", consumer_busy_share=0.5)),
+    "consumers process": found(limits.load(processing_share=0.97)),
+    "consumers process little": found(limits.load(processing_share=0.5)),
     "thread full": found(None, limits.process(KAFKA, threads=(ThreadShare("data-plane-0", 0.99),))),
     "compiler full": found(None, limits.process(KAFKA, threads=(ThreadShare("C2 CompilerThre", 0.99),))),
     "memory waited for": with_memory(0.4),
@@ -490,6 +492,7 @@ CLAIMS = [
     *claims_of("disk always busy", "disk busy, waiting unknown", ", and tasks waited for I/O {} of the time"),
     *claims_of("disk busy by turns", "disk seldom busy", "busy {} of {} s", "{} ({} written on average){}"),
     *claims_of("consumer behind", "consumer keeps up", "{} had no time left in {} of the seconds"),
+    *claims_of("consumers process", "consumers process little", "consumers processed messages {} of the time"),
     *claims_of("thread full", "compiler full", "thread {} of {} ran {} of the time"),
     *claims_of(
         "memory waited for", "memory full, nobody waits",

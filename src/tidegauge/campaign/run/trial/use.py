@@ -103,6 +103,7 @@ def limiting_of(
         consumer=busy.name if busy else "",
         consumer_busy_share=busy.busy_share if busy else 0.0,
         consumer_behind=result.is_doubted_for(ReasonKind.BUSY_CONSUMER),
+        processing_share=max((sub.processing_share or 0.0 for sub in load.subscriptions), default=0.0) if load else 0.0,
         reads=reads,
         connections=connections_of(spec),
         generators_msgs_per_s=generators_msgs_per_s(trial),
