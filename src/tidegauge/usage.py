@@ -123,8 +123,8 @@ class CeilingShare:
 
 
 def ceiling_shares(result: MeasuredResult, run_ceilings: RunCeilings) -> tuple[CeilingShare, ...]:
-    """The share of every ceiling that the result's load meets, disks first; () for servers that others run."""
-    if result.spec.attached:
+    """The share of every ceiling that the result's load meets, disks first; () without servers of the run."""
+    if not result.spec.has_servers_of_run:
         return ()
     seen = result.seen or NOTHING_SEEN
     shares_met: list[CeilingShare | None] = []

@@ -599,3 +599,19 @@ def test_a_disk_that_is_still_slow_is_reported_with_the_result(scene: Scene) -> 
     (warning,) = [warning.text for warning in result.warnings if warning.kind is ReasonKind.DISK_SLOW]
     assert "12 ms" in warning
     assert "0.06 ms" in warning
+
+
+def test_no_disk_is_waited_for_or_watched_where_there_are_no_servers(scene: Scene) -> None:
+    scene.host.calm_disk = lambda _: pytest.fail("no servers write anywhere")  # type: ignore[method-assign]
+    assert scene.run(replace(SPEC, serverless=True)).disk_fsync_ms is None
+    started = {event.phase: event.detail for event in scene.events if isinstance(event, PhaseStarted)}
+    assert "settle" not in started
+    assert started["start"].startswith("the load generator for ")
+
+
+def test_what_is_waited_for_before_a_trial_is_what_is_said(scene: Scene) -> None:
+    scene.run()
+    (settling,) = [
+        event.detail for event in scene.events if isinstance(event, PhaseStarted) and event.phase == "settle"
+    ]
+    assert settling == "disks", "nothing decides by what others do to CPUs in this scene"

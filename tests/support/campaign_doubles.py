@@ -327,6 +327,7 @@ class FakeSystem:
     metrics: tuple[Any, ...] = ()
     server_defaults: Mapping[str, str] = field(default_factory=dict)
     spaces_in_paths: bool = True
+    has_servers: bool = True
     copies_setting: str = "replication.factor"
 
     def provision(self, version: str, report: Any) -> Distribution:

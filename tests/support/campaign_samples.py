@@ -16,6 +16,8 @@ from tidegauge.model.workload import Workload
 class Known:
     """What a plan asks of a system."""
 
+    has_servers = True
+
     def __init__(self, name: str, version: str, levels: list[LevelChoice]) -> None:
         self.name = name
         self.title = name.title()

@@ -511,6 +511,8 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "three experiments more": lambda: run_of(*[result(spec(KAFKA, f"load-{n}", n)) for n in range(1, 6)]),
     "few samples": lambda: run_of(*pair(response=latency(1.0, 500))),
     "attached": lambda: run_of(*[with_spec(replace(one, server_cpu_s=None), attached=True) for one in pair()]),
+    "no servers": lambda: run_of(*[with_spec(one, serverless=True) for one in pair()]),
+    "no servers of one of two": lambda: run_of(pair()[0], with_spec(pair()[1], serverless=True)),
     "CPU not recorded": lambda: run_of(*each(pair(), server_cpu_s=None)),
     "attached, seen here": lambda: run_of(
         *[with_spec(replace(one, accounts=(account(servers=0.4),)), attached=True) for one in pair()]
@@ -734,7 +736,6 @@ _LIVE: Mapping[str, Scene] = {
     "live, fetching between": lambda _: live_of(STARTED, TrialEnded(_TWO[0], result(), ""), phase("fetch", "")),
     "live, two failed alike": lambda _: live_of(STARTED, *(TrialEnded(trial, None, "no broker") for trial in _TWO)),
     "live, two failed": lambda _: live_of(STARTED, *(TrialEnded(trial, None, trial.system) for trial in _TWO)),
-    "live, waiting for calm": lambda _: live_of(STARTED, phase("settle")),
     "live, starting": lambda _: live_of(STARTED, phase("start")),
     "live, measuring": lambda _: live_of(STARTED, phase("measure", limit_s=30.0), second_seen()),
     "live, use is seen": lambda _: live_of(STARTED, phase("measure", limit_s=30.0), second_seen(use=USE)),

@@ -68,6 +68,7 @@ class TrialSpec:
         exploratory: a step towards a finding. Its figures are shown by the finding and not in tables of their own, and
             that it failed, lost messages or was INVALID is an answer to the question asked, not a defect of the run.
         attached: whether others run the cluster. `nodes` is then what it reported; in a plan, what the campaign says.
+        serverless: whether there are no servers: the load generator itself keeps the messages.
         apart: whether its servers are started on other hosts than its load generator's, those of a fleet.
         load_hosts: of the fleet, on which its load generators are; 0 = on the host that ran it.
         copies: replicas of each topic that were asked for; 0 = as many as nodes, up to three.
@@ -90,6 +91,7 @@ class TrialSpec:
     servers: ServerReuse = ServerReuse.FRESH
     exploratory: bool = False
     attached: bool = False
+    serverless: bool = field(default=False, metadata={"if_any": True})
     apart: bool = False
     load_hosts: int = field(default=0, metadata={"if_any": True})
     copies: int = 0
@@ -100,6 +102,11 @@ class TrialSpec:
     def elsewhere(self) -> bool:
         """Whether servers are on other hosts than the load generator, whoever runs them."""
         return self.attached or self.apart
+
+    @property
+    def has_servers_of_run(self) -> bool:
+        """Whether servers are started for it, wherever."""
+        return not (self.attached or self.serverless)
 
     @property
     def leaves_servers(self) -> bool:

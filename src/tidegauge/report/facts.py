@@ -13,7 +13,7 @@ from tidegauge.comparison.within import Ratio
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, TrialSpec, point_words
 from tidegauge.model.variant import VARIANT
-from tidegauge.numbers import join_first, local_time, plural, rounded
+from tidegauge.numbers import join_first, join_with_and, local_time, plural, rounded
 from tidegauge.plain import grouped
 from tidegauge.report import compare, distributions, fairness, thresholds
 from tidegauge.report.distributions import Within
@@ -151,7 +151,7 @@ class RunFacts:
         processor = f"{counted} ({host.get('cpu_model') or 'unknown model'})"
         # Earlier versions kept no plan.
         specs = self.run.planned or tuple(trial.spec for trial in self.run.trials if trial.spec)
-        data_here = systems and not (specs and all(spec.elsewhere for spec in specs))
+        data_here = systems and not (specs and all(spec.elsewhere or spec.serverless for spec in specs))
         parts = [processor, memory, kernel, f"data on {', '.join(systems)}" if data_here else ""]
         where = _where_all_ran(specs, self.run.measured) if self.run.trials else ""
         return f"{', '.join(part for part in parts if part)}. {where}".rstrip()
@@ -189,6 +189,12 @@ class RunFacts:
 def _where_all_ran(planned: Sequence[TrialSpec], measured: Sequence[MeasuredResult]) -> str:
     """Who ran where, and whether what they said to each other could be read on the way."""
     fleet = any(spec.load_hosts for spec in planned)
+    with_servers = [spec for spec in planned if not spec.serverless]
+    if len(with_servers) < len(planned):
+        if not with_servers:
+            return f"Clients ran on {'the hosts of a fleet' if fleet else 'it'}; there were no servers."
+        serverless = sorted({spec.system for spec in planned if spec.serverless})
+        return f"{_where_all_ran(with_servers, measured)} {join_with_and(serverless)} had no servers."
     attached = sorted({spec.system for spec in planned if spec.attached})
     if attached and all(spec.attached for spec in planned):
         if fleet:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from tidegauge.durability import LEVELS, as_asked, equal_at_point, levels_found, results_by_point
 from tidegauge.model.level import NO_CUTS, Agreement, CutsStanding, LevelChoice, LevelFinding
 from tidegauge.model.trial import TrialResult, point_words
+from tidegauge.numbers import join_with_and
 
 AS_FOUND_WORDS = "as found"
 """How the level of a cluster is called that others decide."""
@@ -50,9 +51,16 @@ def short_name(level: int | None) -> str:
     return next((defined.name for defined in LEVELS if defined.number == level), "unknown")
 
 
+def has_servers(results: Sequence[TrialResult]) -> bool:
+    """Whether any of these trials had servers, whoever ran them."""
+    return not all(result.spec.serverless for result in results)
+
+
 def witness_words(results: Sequence[TrialResult]) -> str:
     """How the levels are known: "settings read back", and where all systems agree "and seen in system calls"."""
-    points = results_by_point(results).values()
+    if not has_servers(results):
+        return "there are no servers"
+    points = results_by_point([result for result in results if not result.spec.serverless]).values()
     seen = all(_has_agreeing_syncs(finding) for at_point in points for _, finding in levels_found(at_point).values())
     return "settings read back" + (" and seen in system calls" if seen else "")
 
@@ -122,10 +130,19 @@ def _headline_of_results(results: Sequence[TrialResult]) -> str:
         )
         return f"Durability is NOT EQUAL ({each}): don't compare these figures."
     meaning = level_meaning(next(iter(levels.values()))[1].level)
-    seen = all(_has_agreeing_syncs(finding) for _, finding in levels.values())
-    witnesses = "read back from the running servers" + (" and seen in their system calls" if seen else "")
-    promise = f"Durability: {promised_words(levels)}, {witnesses}: {meaning}."
+    promise = f"Durability: {promised_words(levels)}, {_long_witness_words(results)}: {meaning}."
     return f"{promise}{refuted_words(levels)}{caveat_words(results)}"
+
+
+def _long_witness_words(results: Sequence[TrialResult]) -> str:
+    """How the levels are known, as a part of a sentence."""
+    serverless = sorted({result.spec.system for result in results if result.spec.serverless})
+    none = f"{join_with_and(serverless)} has none" if len(serverless) == 1 else f"{join_with_and(serverless)} have none"
+    findings = levels_found([result for result in results if not result.spec.serverless]).values()
+    if not findings:
+        return "without servers, since the load generator itself keeps the messages"
+    seen = " and seen in their system calls" if all(_has_agreeing_syncs(finding) for _, finding in findings) else ""
+    return f"read back from the running servers{seen}" + (f" ({none})" if serverless else "")
 
 
 def _why_unknown(finding: LevelFinding) -> str:
@@ -193,15 +210,16 @@ def details(results: Sequence[TrialResult]) -> list[str]:
 
 def _detail_lines(results: Sequence[TrialResult]) -> list[str]:
     lines = []
+    serverless = {result.spec.system for result in results if result.spec.serverless}
     for system, (choice, finding) in levels_found(results).items():
         level_text = _given_level_words(choice, finding) + (_form_words(choice) if finding.level else "")
-        level_text += f", {finding.attested}" if finding.attested != NO_CUTS else ""
+        level_text += f", {finding.attested}" if finding.attested != NO_CUTS and system not in serverless else ""
         same = choice.is_open or finding.level in (choice.level, None)
         expectation = "as the cluster decides, instead of the expected" if choice.as_found else "asked for"
         asked = "" if same else f", {expectation} level {choice.level}"
         # What the settings say, and beside it what was seen, where a second witness was called.
         reasoning = "; ".join(finding.reasoning) or "no reasoning recorded"
-        if finding.syncs is None:
+        if finding.syncs is None or system in serverless:
             witness_words = f": {reasoning}"
         else:
             agrees = ", as the settings say" if finding.syncs.agreement is Agreement.AGREES else ""

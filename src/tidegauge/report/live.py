@@ -48,7 +48,7 @@ PHASES = {
     "ceilings": "measuring",
     "calibrate": "measuring",
     "fetch": "fetching",
-    "settle": "waiting for calm CPUs and disks",
+    "settle": "waiting for calm",
     "start": "starting",
     "ready": "waiting",
     "prepare": "creating",

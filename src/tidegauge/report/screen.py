@@ -105,7 +105,7 @@ def _head_lines(facts: RunFacts) -> Iterable[RenderableType]:
         return
     # What cuts lost as the level allows stands behind it: then they were made.
     claimed_only = all(finding.attested == EarlierCuts(CutsStanding.CLAIMED_ONLY) for _, finding in findings.values())
-    tested = "; survival of power cuts not tested" if claimed_only else ""
+    tested = "; survival of power cuts not tested" if claimed_only and levels.has_servers(run.results) else ""
     promise = levels.short_name(next(iter(findings.values()))[1].level)
     witnesses = levels.witness_words(run.results)
     yield Paragraph(

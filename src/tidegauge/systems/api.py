@@ -498,6 +498,8 @@ class System(Deploys, GivesLevels, HasClients, Attaches, IsCompared, Protocol):
     """Products of others that speak its protocol, as users may write them: clusters of these are attached as it."""
     is_listed: bool = True
     """Whether users are told of it where the systems that there are are named. One that stands for none is not."""
+    has_servers: bool = True
+    """Whether anything but the load generator keeps its messages."""
     host_needs: tuple[Probe, ...] = ()
     """What it takes of a host beyond what every system does; `tidegauge doctor` tries it."""
 

@@ -15,6 +15,7 @@ from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import RateRule
 from tidegauge.model.workload import Arrival
+from tidegauge.systems.registry import all_systems
 
 
 def plan(**changes: Any) -> Plan:
@@ -145,3 +146,12 @@ def test_an_impossible_shape_is_refused_by_name() -> None:
     bad = replace(CAMPAIGN.systems[0], shape={"broker": "1"})
     with pytest.raises(UserError, match=r"kafka: shape: 'broker' is no option of layout"):
         plan(systems=(bad,))
+
+
+def test_trials_of_the_system_that_is_none_have_no_servers() -> None:
+    systems = (SystemChoice("null"), SystemChoice("kafka"))
+    planned = plan_campaign(replace(CAMPAIGN, systems=systems, durability=LevelChoice(4)), all_systems().__getitem__)
+    assert {(spec.system.partition("@")[0], spec.serverless) for spec in planned.trials} == {
+        ("null", True),
+        ("kafka", False),
+    }

@@ -19,7 +19,7 @@ from tidegauge.cli.running import CODES
 from tidegauge.model.attest import Means
 from tidegauge.model.events import left_out_note
 from tidegauge.model.finding import Finding
-from tidegauge.model.level import AS_FOUND, LevelChoice, LevelFinding
+from tidegauge.model.level import AS_FOUND, CutsStanding, EarlierCuts, LevelChoice, LevelFinding
 from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.use import Limiting, Resource
@@ -29,6 +29,7 @@ from tidegauge.report.facts import RunFacts
 from tidegauge.report.html.answer import answer as first_screen
 from tidegauge.report.loads import workload_words
 from tidegauge.report.screen import LINES_MAX, run_screen
+from tidegauge.report.terminal import run_report
 from tidegauge.report.verdicts import level_phrase, verdicts
 from tidegauge.store.files import REPORT_NAME
 from tidegauge.store.omb import keep_omb_files
@@ -516,3 +517,33 @@ def test_a_table_stays_in_one_piece_whatever_became_of_messages(tmp_path: Path) 
     ]
     (heads,) = [line for line in screen(stored(tmp_path, *made)).splitlines() if "validity" in line]
     assert heads.split() == ["msg/s", "p50", "p99", "messages", "validity"]
+
+
+def test_a_load_generator_that_keeps_the_messages_itself_has_no_servers_anywhere(tmp_path: Path) -> None:
+    claimed = EarlierCuts(CutsStanding.CLAIMED_ONLY)
+    (one, _) = [
+        replace(
+            one, spec=replace(one.spec, serverless=True), level=LevelFinding(3, ("in memory only",), attested=claimed)
+        )
+        for one in pair()
+    ]
+    run = replace(stored(tmp_path, one), environment={"host": {"cpus": 2, "disks": {"/x": {"file_system": "ext4"}}}})
+    answered = first_screen(run)
+    words = " ".join(
+        [
+            *screen(run).split(),
+            details_of_run(run),
+            answered.title,
+            *answered.unsaid,
+            *(b.text + b.sentence for b in answered.badges),
+        ]
+    )
+    for untrue in ("running servers", "data on", "power cut", "attested", "claimed"):
+        assert untrue not in words.lower(), untrue
+    assert "Clients ran on it; there were no servers." in words
+    assert "(one copy on disk when acknowledged): there are no servers." in words
+
+
+def details_of_run(run: StoredRun) -> str:
+    """All that `show` says of it."""
+    return " ".join(rendered(run_report(run)).split())

@@ -141,7 +141,10 @@ LEVELS = (
     Claim("what was reported does not decide it", "levels unknown", "settings changed"),
     Claim("settings changed while it was measured{}", "settings changed", "levels unknown"),
     Claim("Durability is NOT EQUAL ({})", "levels differ", "two trials"),
-    Claim("read back from the running servers", "two trials", "levels differ"),
+    Claim("read back from the running servers{}", "two trials", "levels differ"),
+    Claim("read back from the running servers{}", "two trials", "no servers"),
+    Claim("without servers, since the load generator itself keeps", "no servers", "no servers of one of two"),
+    Claim("there are no servers", "no servers", "no servers of one of two"),
     Claim(" and seen in their system calls", "level seen in system calls", "system calls contradict"),
     Claim("level {} for {}{}, {}", "two trials", "levels differ"),
     Claim(" But earlier cuts with these settings REFUTED it: {}.", "level refuted before", "level attested"),
@@ -157,7 +160,6 @@ LEVELS = (
 )
 
 LIVE = (
-    Claim("waiting for calm CPUs and disks", "live, waiting for calm", "live, starting"),
     Claim("{}, {} once all is fetched.", "log of a beginning", "log of a phase"),
     Claim("{} msg/s, {} MB/s, response p99 {} ms", "live, measuring", "live, starting"),
     Claim("load generators, msg/s{}: {}", "live, three load generators", "live, measuring"),
@@ -237,6 +239,9 @@ TERMINAL = (
     Claim("Session {}, started {}: {}, {} finished{}.", "two sessions", "two trials"),
     Claim("Changed between sessions {} and {}: {}.", "two sessions", "two sessions alike"),
     Claim("Servers and clients ran on it together", "two trials", "nothing began"),
+    Claim("Servers and clients ran on it together", "two trials", "no servers"),
+    Claim("Clients ran on {}; there were no servers.", "no servers", "no servers of one of two"),
+    Claim("{} {} had no servers.", "no servers of one of two", "no servers"),
     Claim("Clients ran on it, servers on other hosts", "servers apart", "on a fleet"),
     Claim("Clients ran on it. {}", "attached", "two trials"),
     Claim("Servers and clients ran on the hosts of a fleet", "on a fleet", "servers apart"),

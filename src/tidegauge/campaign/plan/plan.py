@@ -297,6 +297,7 @@ def _plan_step(point: Point, chosen: ExperimentChoice, contender: Contender, num
         ),
         servers=campaign.deployment,
         attached=system.attach is not None,
+        serverless=system.attach is None and not implementation.has_servers,
         apart=bool(campaign.fleet) and system.attach is None,
         load_hosts=campaign.worker.hosts,
         copies=system.copies,

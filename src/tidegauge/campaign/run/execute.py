@@ -419,7 +419,8 @@ def _provision_systems(
             subjects[name] = Subject(system, attachment.distribution(system), choice, attachment)
             continue
         version = choice.version or system.default_version
-        observer(PhaseStarted("", "fetch", f"{system.title} {version}", None))
+        if system.has_servers:
+            observer(PhaseStarted("", "fetch", f"{system.title} {version}", None))
         try:
             if not system.spaces_in_paths:
                 _check_spaces(system, campaign, run)

@@ -209,10 +209,13 @@ def settle_machine(setup: TrialSetup) -> Settled:
     spec, resources, store = setup.spec, setup.resources, setup.store
     why_kept = _drop_page_cache(spec, resources, store, setup.earlier_trial)
     store.write_page_cache(not why_kept, why_kept)
-    resources.observer(PhaseStarted(spec.trial_id, "settle", "", None))
-    if resources.disturbance_decides:
+    awaits_cpus, awaits_disks = resources.disturbance_decides, spec.has_servers_of_run
+    parts = [part for part, awaited in (("CPUs", awaits_cpus), ("disks", awaits_disks)) if awaited]
+    if parts:
+        resources.observer(PhaseStarted(spec.trial_id, "settle", " and ".join(parts), None))
+    if awaits_cpus:
         await_calm_cpus(resources.host, resources.observer, spec.trial_id)
-    disk = None if spec.attached else _await_calm_disks(resources, _message_directories(store))
+    disk = _await_calm_disks(resources, _message_directories(store)) if awaits_disks else None
     return Settled(disk, None if spec.attached or setup.earlier_trial else not why_kept)
 
 
@@ -235,11 +238,11 @@ def start_trial(setup: TrialSetup[Spec], settled: Settled, cleanup: ExitStack) -
         )
         _register_topics(trial, cleanup)
         return trial
-    what = f"the load generator for {spec.system}" if spec.attached else spec.system
+    what = spec.system if spec.has_servers_of_run else f"the load generator for {spec.system}"
     resources.observer(PhaseStarted(spec.trial_id, "start", what, None))
     limited, node_rig = Limited(resources.host), NodeRig(seats=resources.seats)
     if isinstance(spec, LoadSpec):
-        data = [] if spec.attached else _message_directories(store)
+        data = _message_directories(store) if spec.has_servers_of_run else []
         limited = limit_servers(spec, resources.host, data, cleanup, resources.seats)
         machines = subject.system.machines(spec.nodes, subject.choice.shape) if spec.faults else 0
         node_rig = rig_nodes(spec, machines, resources.host, store, cleanup, seats=resources.seats)

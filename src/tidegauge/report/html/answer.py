@@ -217,7 +217,8 @@ def _level_badge(run: StoredRun) -> Badge:
         return Badge(BAD, f"{level}, REFUTED by power cuts", sentence, "durability")
     if levels.caveats(run.results):
         return Badge(DOUBT, f"{level}, with a caveat", sentence, "durability")
-    if run.attestations:  # The cuts of this run have a badge of their own.
+    # The cuts of this run have a badge of their own; without servers nothing can be cut.
+    if run.attestations or not levels.has_servers(run.results):
         return Badge(GOOD, level, sentence, "durability")
     systems_unattested = [
         system for system, finding in findings if finding.attested.standing is not CutsStanding.ATTESTED
@@ -479,6 +480,8 @@ def _order_unsaid(measured: Sequence[TrialResult]) -> str:
 
 def _setting_unsaid(specs: Sequence[TrialSpec], *, cut: bool) -> str:
     """What the setting of these trials leaves open. `cut`: whether the power was cut."""
+    if all(spec.serverless for spec in specs):
+        return "There were no servers: these are figures of the load generator alone, and of no messaging system."
     if any(spec.attached for spec in specs):
         return (
             "Servers that others run: what else they did at the same time is not known, and other settings may give "

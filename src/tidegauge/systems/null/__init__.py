@@ -21,6 +21,7 @@ class NullSystem(System):
 
     name = "null"
     is_listed = False
+    has_servers = False
     title = "Null (no system)"
     short_title = "Null"
     driver = "null"

@@ -54,7 +54,8 @@ def with_use(trial: RunningTrial, result: Result, totals: TotalFigures, use: Win
 
 def _data_devices(trial: RunningTrial) -> frozenset[str]:
     """Numbers of the devices of this host that the servers' data is on."""
-    devices = () if trial.spec.elsewhere else [device_of(place) for place in server_directories(trial.store)]
+    elsewhere = trial.spec.elsewhere or trial.spec.serverless
+    devices = () if elsewhere else [device_of(place) for place in server_directories(trial.store)]
     return frozenset(filter(None, devices))
 
 
