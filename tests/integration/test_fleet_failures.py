@@ -43,7 +43,7 @@ CHOSEN = PAIRS if WANTED == "all" else random.Random(time.time_ns() >> 40).sampl
 CAMPAIGN = """\
 name: failing
 systems: [{name: kafka, heap: 512MiB, direct-memory: 256MiB}]
-durability: 1
+durability: 2
 nodes: 3
 workload: {message-size: 1KiB, partitions: 2, producers: 2, consumers: 2}
 experiments:

@@ -26,7 +26,7 @@ pytestmark = [*NEEDS, pytest.mark.slow]
 CAMPAIGN = """\
 name: across
 systems: [{{name: {system}, heap: 512MiB, direct-memory: 256MiB}}]
-durability: 1
+durability: 2
 nodes: 3
 workload: {{message-size: 1KiB, partitions: 2, producers: 2, consumers: 2}}
 experiments:
@@ -180,7 +180,7 @@ def test_a_cluster_of_others_is_measured_from_load_hosts(
     servers, metrics = cluster
     attached = f"{{name: kafka, attach: {{bootstrap-servers: '{servers}', metrics: {json.dumps(metrics)}}}}}"
     text = path.read_text().replace("{name: kafka, heap: 512MiB, direct-memory: 256MiB}", attached)
-    path.write_text(text.replace("durability: 1\nnodes: 3\n", "durability: 3\n"))
+    path.write_text(text.replace("durability: 2\nnodes: 3\n", "durability: 3\n"))
     Path(given[3]).write_text("launcher: ray\nroles: {load: {label: {role: load}, count: 2}}\n")
     done = hosts[0].tidegauge(*given)
     assert done.returncode in (0, 3), done.stderr + done.stdout

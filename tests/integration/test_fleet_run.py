@@ -23,7 +23,7 @@ pytestmark = [*NEEDS, pytest.mark.slow]
 CAMPAIGN = """\
 name: apart
 systems: [{{name: {system}, heap: 512MiB, direct-memory: 256MiB}}]
-durability: 1
+durability: 2
 nodes: {nodes}
 workload: {{message-size: 1KiB, partitions: 2}}
 experiments:

@@ -100,6 +100,14 @@ _HOST = {
 }  # fmt: skip
 
 
+_HOSTS = {
+    "10.7.0.2": {"nodes": [1], "facts": _HOST},
+    "10.7.0.3": {"nodes": [2, 3], "facts": _HOST},
+    "10.7.0.4": {"keeper": True, "facts": _HOST},
+    "10.7.0.5": {"load_generators": [1, 2], "facts": {**_HOST, "disks": {}}},
+}
+
+
 def shown(*parts: RenderableType) -> str:
     """As a terminal shows it."""
     return rendered(Group(*parts), WIDTH)
@@ -527,6 +535,10 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "attached to a fleet": lambda: run_of(*[with_spec(one, attached=True, load_hosts=2) for one in pair()]),
     "servers apart": lambda: run_of(*[with_spec(one, apart=True) for one in pair()]),
     "on a fleet": lambda: run_of(*[with_spec(one, apart=True, load_hosts=2) for one in pair()]),
+    "on a fleet, described": lambda: run_of(
+        *[with_spec(one, apart=True, load_hosts=2) for one in pair()],
+        environment={"host": _HOST, "hosts": _HOSTS},
+    ),
     "reading": lambda: run_of(READ),
     "filling what others keep": lambda: run_of(*[with_workload(one, existing_topics=("orders",)) for one in pair()]),
     "reading of two topics": lambda: run_of(with_workload(READ, existing_topics=("orders", "paid"))),

@@ -63,3 +63,8 @@ def worker(number: int, own_lag: Latency, **changes: Any) -> WorkerResult:
     return replace(
         worker_result(number, own_lag=own_lag, response=latency(), cpu_wait_s=0.0, gc_pause_s=0.0), **changes
     )
+
+
+def sending(number: int, msgs_per_s: float, **changes: Any) -> WorkerResult:
+    """Of 500 msg/s that it was to send."""
+    return worker(number, latency(0.005, 0.5), offered_msgs_per_s=500.0, msgs_per_s=msgs_per_s, **changes)

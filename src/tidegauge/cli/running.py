@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -25,7 +25,7 @@ from tidegauge.agent.api import Host
 from tidegauge.agent.local import LocalHost
 from tidegauge.agent.reap import clean_leftovers
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.plan.limits import check_faults
+from tidegauge.campaign.plan.limits import check_faults, check_on_disk
 from tidegauge.campaign.read.fingerprint import meaning_of_campaign
 from tidegauge.campaign.read.published import examine_claims
 from tidegauge.campaign.run.ceilings import fleet_ceilings, run_calibrations, run_ceilings
@@ -340,12 +340,12 @@ def run_prepared(
         with interruptible(lambda: out.alert(_interruption_words(agents))), progress.shown():
             for note in (*notes, *map(Note, clean_leftovers()), *_topics_left()):
                 observer(note)
-            run.write_environment(
-                environment_facts(campaign, [run.path, run.data_directory, *run.disks, *run.journal_disks])
-            )
+            environment = environment_facts(campaign, [run.path, run.data_directory, *run.disks, *run.journal_disks])
+            run.write_environment(environment)
             try:
                 with LocalHost.open() as host, _servers_apart(ready, run.path, host, observer) as apart:
                     agents.append(host.agent_pid)
+                    _look_at_hosts(ready, run, environment, apart)
                     load_average = os.getloadavg()[0]
                     ceilings = _measure_ceilings(campaign, apart, (data, run.journal_disks), host, observer)
                     if ceilings is not None:
@@ -369,6 +369,19 @@ def run_prepared(
         run.finish("failed", f"{type(error).__name__}: {error}")
         return error_of_crash(error, run.path)
     return None
+
+
+def _look_at_hosts(ready: Ready, run: store.RunStore, environment: Mapping[str, Any], apart: Apart | None) -> None:
+    """Keep what the hosts that do the work are. Raises `UserError` where what is to be on disk would be in memory."""
+    places = [*(run.disks or (run.data_directory,)), *run.journal_disks]
+    if apart is None:
+        disks = environment["host"].disks
+        check_on_disk(ready.plan.trials, {str(place): disks[str(place)] for place in places})
+        return
+    hosts = apart.hosts_at_work(places)
+    run.write_environment({**environment, "hosts": hosts})
+    for address, at_work in hosts.items():
+        check_on_disk(ready.plan.trials, at_work.facts.disks, address)
 
 
 def _measure_ceilings(

@@ -176,10 +176,34 @@ def _differences_of_kind(kind: str, sides: Sequence[Mapping[str, str]]) -> list[
 
 
 def _host_facts(run: StoredRun) -> dict[str, str]:
-    facts = run.facts("host")
-    by_name = {name.removesuffix("_bytes").replace("_", " "): _fact_in_words(name, facts.get(name)) for name in _HOST}
-    disks = facts.get("disks")
-    parts = [disk for disk in disks.values() if isinstance(disk, Mapping)] if isinstance(disks, Mapping) else []
+    """What hosts are that did something of a run: the one of the command, those of a fleet's servers, of its load."""
+    hosts = [at_work for at_work in run.facts("hosts").values() if isinstance(at_work, Mapping)]
+    by_kind = {
+        prefix: [at_work.get("facts") or {} for at_work in hosts if at_work.get(key)]
+        for prefix, key in (("servers' ", "nodes"), ("load generators' ", "load_generators"))
+    }
+    # That of the command counts only where something ran on it.
+    by_kind[""] = [] if by_kind["load generators' "] else [run.facts("host")]
+    return {
+        f"{prefix}{name}": value
+        for prefix, all_facts in by_kind.items()
+        if all_facts
+        for name, value in _facts_of_hosts(all_facts).items()
+        # Of several hosts the names say nothing.
+        if not (prefix and name == "hostname")
+    }
+
+
+def _facts_of_hosts(all_facts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What is so of hosts together, each value once."""
+    by_name = {
+        name.removesuffix("_bytes").replace("_", " "): "; ".join(
+            dict.fromkeys(_fact_in_words(name, facts.get(name)) for facts in all_facts)
+        )
+        for name in _HOST
+    }
+    disks = [facts.get("disks") for facts in all_facts]
+    parts = [disk for each in disks if isinstance(each, Mapping) for disk in each.values() if isinstance(disk, Mapping)]
     for name in ("file_system", "mount_options", "write_cache", "scheduler"):
         kinds = sorted({str(disk[name]) for disk in parts if disk.get(name)})
         by_name[f"disk {name.replace('_', ' ')}"] = ", ".join(kinds) or NOT_THERE

@@ -18,7 +18,7 @@ from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.probes import Prober
 from tidegauge.fleet.ray_node import PROBE_PORT
 from tidegauge.model.host import SERVER_ROLE, DiskState, FleetCheck, FleetHost, HostLink, HostState, NetworkPath
-from tidegauge.numbers import plural
+from tidegauge.numbers import mb_per_s, plural, rounded
 from tidegauge.plain import grouped
 from tidegauge.statistics.clocks import (
     ClockContradictionError,
@@ -39,6 +39,9 @@ _START_S_MAX = 60.0
 _CALL_S_MAX = 20.0
 _PORTS_S_MAX = 60.0
 """Some seconds, where a firewall drops what comes to them."""
+SLOW_SHARE = 0.2
+"""Of what other hosts usually send, or receive: links are measured briefly, one after the other."""
+FAR_TIMES, FAR_MS = 5.0, 1.0
 _LET_THROUGH = "Let through between the fleet's hosts all ports that `tidegauge fleet head` and `join` printed."
 
 _JOIN_AGAIN = "then, there, tidegauge fleet down and tidegauge fleet join."
@@ -81,9 +84,10 @@ def check_fleet(launcher: Launcher, fleet_file: FleetFile, report: Report, java_
             report(f"trying the disks of {plural(len(servers), 'server')} at the same time ...")
         disks: dict[str, DiskState] = fleet.on_each(servers, "disk")
         problems += [f"{address}: {disk.problem}" for address, disk in disks.items() if disk.problem]
+    remarks = (*slow_links(_most_of_hosts(reachable, rates)), *far_hosts(exchanged))
     bounds, doubts = clock_offsets_and_problems(offsets, fleet_file.clock_s_max / 2 * 1e9)
     links = tuple(_link_of_pair(pair, exchanged, rates, bounds) for pair in sorted(rates))
-    return FleetCheck(hosts, states, disks, links, (*problems, *doubts), time.monotonic() - begun_s)
+    return FleetCheck(hosts, states, disks, links, (*problems, *doubts), time.monotonic() - begun_s, remarks)
 
 
 def link_ceilings(launcher: Launcher, hosts: Sequence[FleetHost], own_address: str = "") -> dict[str, HostLink]:
@@ -104,13 +108,55 @@ def link_ceilings(launcher: Launcher, hosts: Sequence[FleetHost], own_address: s
         rates = fleet.transfers([host.address for host in hosts], _CONNECTIONS) if not problems else {}
     if problems:
         raise RunFailedError(problems[0])
+    return _most_of_hosts([host.address for host in hosts], rates)
+
+
+def _most_of_hosts(addresses: Iterable[str], rates: Mapping[HostPair, float]) -> dict[str, HostLink]:
     return {
-        host.address: HostLink(
-            max((rate for (sender, _), rate in rates.items() if sender == host.address), default=0.0),
-            max((rate for (_, receiver), rate in rates.items() if receiver == host.address), default=0.0),
+        address: HostLink(
+            max((rate for (sender, _), rate in rates.items() if sender == address), default=0.0),
+            max((rate for (_, receiver), rate in rates.items() if receiver == address), default=0.0),
         )
-        for host in hosts
+        for address in addresses
     }
+
+
+def slow_links(links: Mapping[str, HostLink]) -> list[str]:
+    """Which hosts send or receive much less than the others can, a sentence each. Of two hosts nobody can tell."""
+    sentences = []
+    for way, rates in (
+        ("sends", {address: most.sent_bytes_per_s for address, most in links.items()}),
+        ("receives", {address: most.received_bytes_per_s for address, most in links.items()}),
+    ):
+        usual = median(rates.values()) if len(rates) > 2 else 0.0
+        sentences += [
+            f"{address} {way} {mb_per_s(rate)} at most, where others usually do {mb_per_s(usual)}: its link is slow, "
+            "and limits what is measured over it."
+            for address, rate in rates.items()
+            if rate < SLOW_SHARE * usual
+        ]
+    return sentences
+
+
+def far_hosts(exchanged: Mapping[HostPair, Sequence[Exchange]]) -> list[str]:
+    """Which hosts are much farther from every other one than these from each other, a sentence each."""
+    trips_ms = {pair: min(map(_round_trip_us, exchanges)) / 1e3 for pair, exchanges in exchanged.items() if exchanges}
+    nearest_ms: dict[str, float] = {}
+    for pair, trip_ms in trips_ms.items():
+        for address in pair:
+            nearest_ms[address] = min(trip_ms, nearest_ms.get(address, trip_ms))
+    usual_ms = median(nearest_ms.values()) if len(nearest_ms) > 2 else float("inf")
+    return [
+        f"{address} is {rounded(trip_ms)} ms (there and back) from the nearest other host, where others have one "
+        f"within {rounded(usual_ms)} ms: latencies measured from there are longer."
+        for address, trip_ms in nearest_ms.items()
+        if trip_ms > max(FAR_TIMES * usual_ms, FAR_MS)
+    ]
+
+
+def _round_trip_us(exchange: Exchange) -> float:
+    """How long an exchange took: it bounds an offset to within its round trip."""
+    return 2 * exchange.offset().half_width_ns / 1e3
 
 
 def missing_hosts(hosts: Iterable[FleetHost], needed_by_role: Mapping[str, int]) -> list[str]:
@@ -173,8 +219,8 @@ def clock_offsets_and_problems(
         return bounds, []
     (first, other), worst_ns = max(wide.items(), key=lambda item: item[1])
     return bounds, [
-        f"The clocks of {first} and {other} are known to within {worst_ns / 1e3:,.0f} us only (wanted: "
-        f"{half_width_ns_max / 1e3:,.0f} us): the way between them is slow or busy."
+        f"How far the clocks of {first} and {other} are apart is known within {2 * worst_ns / 1e3:,.0f} us only "
+        f"(width-max: {2 * half_width_ns_max / 1e3:,.0f} us): the way between them is slow or busy."
     ]
 
 
@@ -308,8 +354,7 @@ def _link_of_pair(
     bounds: Mapping[HostPair, Offset],
 ) -> NetworkPath:
     exchanges = exchanged.get(pair) or exchanged.get((pair[1], pair[0])) or ()
-    # An exchange bounds an offset to within its round trip.
-    trips_us = [2 * exchange.offset().half_width_ns / 1e3 for exchange in exchanges] or [float("nan")]
+    trips_us = [*map(_round_trip_us, exchanges)] or [float("nan")]
     bound = bounds.get(pair)
     return NetworkPath(
         *pair,

@@ -91,8 +91,41 @@ def disk_facts(path: Path, root: Path = Path("/")) -> dict[str, str]:
         "scheduler": _values_of_devices(devices, "queue/scheduler"),
         "rotational": _values_of_devices(devices, "queue/rotational"),
         "model": _values_of_devices(devices, "device/model"),
+        "in_memory": memory_below(path, root),
     }
     return {key: value for key, value in facts.items() if value}
+
+
+_MEMORY_FILE_SYSTEMS = ("tmpfs", "ramfs", "devtmpfs", "rootfs", "hugetlbfs")
+_MEMORY_DEVICES = re.compile(r"z?ram\d+|nullb\d+")
+
+
+def memory_below(path: Path, root: Path = Path("/")) -> str:
+    """Why nothing at a path is on a disk, whatever is synced there: "tmpfs at /run"; "" where nothing says so.
+
+    Also of a file system on an image or a device that is in memory itself, and of an overlay whose changes are.
+    """
+    try:
+        mount = mount_of(nearest_existing(path).resolve(), mounts(root))
+        if mount is None:
+            return ""
+        where = f"{mount.file_system} at {mount.mount_point}"
+        if mount.file_system in _MEMORY_FILE_SYSTEMS:
+            return where
+        options = mount.super_options.split(",")
+        if mount.file_system == "overlay":
+            upper = next((Path(each[9:]) for each in options if each.startswith("upperdir=/")), None)
+            # One that names a place outside of this container says nothing.
+            below = memory_below(upper, root) if upper is not None and upper.is_dir() else ""
+            return f"{where}, mounted volatile" if "volatile" in options else f"{where}, on {below}" if below else ""
+        for device in _devices_below(root, mount):
+            image = read_stripped_text(device / "loop/backing_file")
+            below = memory_below(Path(image), root) if image else ""
+            if below or _MEMORY_DEVICES.fullmatch(device.name):
+                return f"{where}, on {device.name}{f' in {below}' if below else ''}"
+    except (OSError, IndexError):
+        return ""
+    return ""
 
 
 def _devices_below(root: Path, mount: Mount) -> Iterator[Path]:

@@ -100,6 +100,8 @@ class JudgedLoad:
     """That carry messages: what is sent over several at the same time is compared with the ceiling of several."""
     generators_msgs_per_s: float | None = None
     """What the load generators make and check of such a load without a system; None if that is not known."""
+    held_back: bool = False
+    """Whether some load generators, and not the system, sent less than they were to (`statistics.classify`)."""
     links: Mapping[str, HostLink] = field(default_factory=dict)
     """What a fleet's other hosts can send and receive at most, by address."""
 
@@ -167,7 +169,7 @@ def limiting_resource(load: JudgedLoad, use: WindowUse | None, ceilings: Ceiling
     # Bursts of write-back beside a generator that is hardly held back are not what limited it.
     latencies: tuple[Rule, ...] = (
         (_limits_by_busy_disks,)
-        if met or load.reads
+        if met or load.reads or load.held_back
         else (_limit_by_generator, _limits_by_busy_disks, _limit_by_round_trips)
     )
     limits = [limiting for rule in (*_RESOURCES, *latencies, _limit_by_busy_consumer) for limiting in rule(case)]

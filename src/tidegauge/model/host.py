@@ -27,6 +27,19 @@ class HostFacts:
 
 
 @dataclass(frozen=True)
+class HostAtWork:
+    """A host of a fleet that did some of a run: its nodes and load generators, by number from 1.
+
+    `keeper`: whether what belongs to no node, such as a ZooKeeper, is there. `facts.disks` are those of servers' data.
+    """
+
+    facts: HostFacts
+    nodes: tuple[int, ...] = ()
+    load_generators: tuple[int, ...] = ()
+    keeper: bool = False
+
+
+@dataclass(frozen=True)
 class FreeSpace:
     """What is free on the disk of a place; of one that is not there, on that of the directory nearest above it.
 
@@ -380,7 +393,10 @@ class HostLink:
 
 @dataclass(frozen=True)
 class FleetCheck:
-    """What a check found; `problems` in words, worst first: without any the fleet can be used."""
+    """What a check found; `problems` in words, worst first: without any the fleet can be used.
+
+    `remarks`: what a reader should know of a fleet that can be used, a sentence each.
+    """
 
     hosts: tuple[FleetHost, ...]
     states: Mapping[str, HostState] = field(default_factory=dict)
@@ -388,3 +404,4 @@ class FleetCheck:
     links: tuple[NetworkPath, ...] = ()
     problems: tuple[str, ...] = ()
     seconds: float = 0.0
+    remarks: tuple[str, ...] = ()

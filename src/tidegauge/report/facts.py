@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.comparison.contests import Contest, contests_of_run
@@ -13,7 +14,7 @@ from tidegauge.comparison.within import Ratio
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, TrialSpec, point_words
 from tidegauge.model.variant import VARIANT
-from tidegauge.numbers import join_first, join_with_and, local_time, plural, rounded
+from tidegauge.numbers import capitalized, join_first, join_with_and, local_time, plural, rounded
 from tidegauge.plain import grouped
 from tidegauge.report import compare, distributions, fairness, thresholds
 from tidegauge.report.distributions import Within
@@ -34,6 +35,8 @@ from tidegauge.thresholds import Ruling
 
 NOTED_POINTS_MAX = 4
 """Points that are named of those where a note holds."""
+PLACED_MAX = 8
+"""Hosts that are alike of which is said what ran there."""
 CHANGES_MAX = 8
 """Changes of the surroundings that are shown between two sessions; --json has all."""
 
@@ -140,21 +143,16 @@ class RunFacts:
         host = self.run.facts("host")
         if not host:
             return ""
-        memory_bytes = host.get("memory_bytes")
-        memory = f"{rounded(memory_bytes / (1 << 30))} GiB memory" if isinstance(memory_bytes, int) else ""
-        kernel = " ".join(str(host.get("kernel", "")).split()[:2])
-        disks = host.get("disks")
-        disk_facts = disks.values() if isinstance(disks, Mapping) else []
-        systems = sorted({str(disk.get("file_system")) for disk in disk_facts if isinstance(disk, Mapping)} - {"None"})
-        cpus = host.get("cpus")
-        counted = plural(cpus, "CPU") if isinstance(cpus, int) else "? CPUs"
-        processor = f"{counted} ({host.get('cpu_model') or 'unknown model'})"
         # Earlier versions kept no plan.
         specs = self.run.planned or tuple(trial.spec for trial in self.run.trials if trial.spec)
-        data_here = systems and not (specs and all(spec.elsewhere or spec.serverless for spec in specs))
-        parts = [processor, memory, kernel, f"data on {', '.join(systems)}" if data_here else ""]
+        hosts = self.run.facts("hosts")
+        at_work = [at_work for at_work in hosts.values() if isinstance(at_work, Mapping)]
+        sentences = [f"{_hosts_at_work_words(hosts)}."] if at_work else []
+        if not any(each.get("load_generators") for each in at_work):
+            data_here = not (specs and all(spec.elsewhere or spec.serverless for spec in specs))
+            sentences = [f"{'Load generators here: ' if at_work else ''}{_host_words(host, data_here)}.", *sentences]
         where = _where_all_ran(specs, self.run.measured) if self.run.trials else ""
-        return f"{', '.join(part for part in parts if part)}. {where}".rstrip()
+        return " ".join(filter(None, (*sentences, where)))
 
     @cached_property
     def sessions(self) -> list[str]:
@@ -184,6 +182,41 @@ class RunFacts:
         """Systems planned at a point, in words, that an experiment has no result of there; "" if it has of all."""
         missing = [system for system in self.planned(experiment, at) if system not in systems]
         return f"no result of {self.names.listed(missing)}" if missing else ""
+
+
+def _host_words(host: Mapping[str, Any], has_data: bool) -> str:
+    """What a host is. `has_data`: whether disks that are among its facts hold servers' data."""
+    memory_bytes = host.get("memory_bytes")
+    memory = f"{rounded(memory_bytes / (1 << 30))} GiB memory" if isinstance(memory_bytes, int) else ""
+    kernel = " ".join(str(host.get("kernel", "")).split()[:2])
+    disks = host.get("disks")
+    disk_facts = disks.values() if isinstance(disks, Mapping) else []
+    systems = sorted({str(disk.get("file_system")) for disk in disk_facts if isinstance(disk, Mapping)} - {"None"})
+    cpus = host.get("cpus")
+    counted = plural(cpus, "CPU") if isinstance(cpus, int) else "? CPUs"
+    processor = f"{counted} ({host.get('cpu_model') or 'unknown model'})"
+    parts = [processor, memory, kernel, f"data on {', '.join(systems)}" if has_data and systems else ""]
+    return ", ".join(part for part in parts if part)
+
+
+def _hosts_at_work_words(hosts: Mapping[str, Any]) -> str:
+    """Who ran where, and on what: "Node 1 on 10.77.0.2, node 2 on 10.77.0.3, each 2 CPUs (...), ...; ..."."""
+    placed: list[tuple[tuple[str, str], str]] = []
+    for address, at_work in hosts.items():
+        nodes, generators = at_work.get("nodes") or [], at_work.get("load_generators") or []
+        keeper = ["what belongs to no node"] if at_work.get("keeper") else []
+        for what, numbers, others in (("node", nodes, keeper), ("load generator", generators, [])):
+            if numbers or others:
+                listed = f"{what}{'s' if len(numbers) > 1 else ''} {join_with_and([*map(str, numbers)])}"
+                words = join_with_and([*([listed] if numbers else []), *others])
+                described = _host_words(at_work.get("facts") or {}, what == "node")
+                placed.append(((what, described), f"{words} on {address}"))
+    return capitalized(
+        "; ".join(
+            f"{join_first(each, PLACED_MAX)}, {'each ' if len(each) > 1 else ''}{described}"
+            for (_, described), each in grouped(placed).items()
+        )
+    )
 
 
 def _where_all_ran(planned: Sequence[TrialSpec], measured: Sequence[MeasuredResult]) -> str:

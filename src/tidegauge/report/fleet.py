@@ -150,6 +150,7 @@ def _link_parts(links: Sequence[NetworkPath]) -> Iterable[RenderableType]:
 
 
 def _verdict_parts(check: FleetCheck) -> Iterable[RenderableType]:
+    yield from (bullet(remark, "yellow") for remark in check.remarks)
     if not check.problems:
         yield Text(
             f"The fleet of {plural(len(check.hosts), 'host')} can be used. Looked at in {check.seconds:.0f} s.", "green"

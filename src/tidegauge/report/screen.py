@@ -48,6 +48,8 @@ SWEPT_ROWS_MAX = 12
 SYSTEMS_MAX = 6
 """How many rows a table has at most."""
 ADVICE_MAX, ADVICE_LINES_MAX = 2, 4
+_LINES_OF_FLEET = 6
+"""Who ran where on a fleet, and on what."""
 BEHIND_S = 0.25
 """A backlog of so many seconds is worth a word; less is what readers that keep up owe too."""
 
@@ -88,7 +90,9 @@ def _head_lines(facts: RunFacts) -> Iterable[RenderableType]:
     spoilt = Counter(result.validity for result in run.results if result.validity is not Validity.VALID)
     trials = facts.finished_words + "".join(f", {number} {validity.shown}" for validity, number in spoilt.items())
     state = "" if run.status == "finished" else f", {run.status}"
-    yield Paragraph(f"{run.name}, {local_time(run.started_at)}, {trials}{state}. {_shorten_words(facts.host)}", "bold")
+    # Who ran where on a fleet is not cut.
+    host = _shorten_words(facts.host, _LINES_OF_FLEET if run.facts("hosts") else 2)
+    yield Paragraph(f"{run.name}, {local_time(run.started_at)}, {trials}{state}. {host}", "bold")
     findings = levels_found(run.results)
     if not findings:
         return

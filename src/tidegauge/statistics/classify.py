@@ -44,6 +44,10 @@ A fifth is four times what lies beyond p95: end-to-end p95 and p99 are decided i
 WAITING_SHARE = 0.5
 WAITING_FLOOR_MS = 1.0
 RATE_SHORTFALL = 0.02
+WORKER_SHORTFALL = 0.10
+"""Less than so much of a load generator's own rate is missing by chance, as while the system takes turns."""
+FAR_AWAY_TIMES, FAR_AWAY_MS = 3.0, 1.0
+"""So many times, and by so much longer than the quickest, one waits whose way to the servers is another."""
 NO_OUTCOME_SHARE = 0.001
 CPU_WAIT_SHARE = 0.20
 GC_SHARE = 0.05
@@ -84,6 +88,8 @@ class Evidence:
         busy_consumers: of the load generator, that had no time left in some seconds.
         workers: where several carried out the trial, each by itself: one that is late makes all figures late. Shares of
             waiting and of collecting garbage are then those of the worker that has most of it.
+        worker_hosts: of a fleet, where each of them was, in their order; () = all on one host.
+        workers_share_topics: whether each of them sends to every topic, so that servers treat all alike.
         generators_msgs_per_s: what all of them make and check of such a load without a system; None if not known.
     """
 
@@ -113,6 +119,8 @@ class Evidence:
     catching_up: str = ""
     never_sent: int = 0
     workers: Sequence[WorkerResult] = ()
+    worker_hosts: Sequence[str] = ()
+    workers_share_topics: bool = True
     generators_msgs_per_s: float | None = None
     receive_errors: Sequence[tuple[str, int]] = ()
 
@@ -153,6 +161,8 @@ def _reasons_for_invalid(evidence: Evidence) -> list[Reason]:
     lag = _own_lag(evidence)
     if lag and lag.share >= OWN_LAG_INVALID_SHARE:
         reasons.append(_own_lag_reason(lag))
+    if evidence.workers_share_topics:
+        reasons += _held_back_reasons(evidence)
     # After a fault consumers work off what waited: that they are busy then says nothing about the rest.
     waited_for = _consumers_waited_for(evidence)
     if _were_busy_for_long(waited_for) and not evidence.faults:
@@ -164,6 +174,61 @@ def _reasons_for_invalid(evidence: Evidence) -> list[Reason]:
         remedy = "give it more consumers per subscription, less work per message, or more CPU; or offer a lower rate"
         reasons.append(Reason(ReasonKind.BUSY_CONSUMER, text, remedy))
     return reasons
+
+
+def workers_held_back(evidence: Evidence) -> list[WorkerResult]:
+    """Load generators that sent less than they were to beside others that sent all of theirs; [] without such others.
+
+    After a fault it may be that what it hit concerns some more than others, as it is meant to.
+    """
+    if evidence.closed_loop or evidence.faults:
+        return []
+    whole = sum(worker.offered_msgs_per_s or 0.0 for worker in evidence.workers)
+    held_back, kept_up = [], []
+    for worker in evidence.workers:
+        offered = worker.offered_msgs_per_s
+        if offered:
+            missing = 1 - worker.msgs_per_s / offered
+            by_chance = max(RATE_SHORTFALL, 3 / math.sqrt(max(1.0, evidence.window_intended * offered / whole)))
+            held_back += [worker] if missing > max(WORKER_SHORTFALL, by_chance) else []
+            kept_up += [worker] if missing <= by_chance else []
+    return held_back if kept_up else []
+
+
+def _held_back_reasons(evidence: Evidence) -> list[Reason]:
+    held_back = workers_held_back(evidence)
+    if not held_back:
+        return []
+    each = join_with_and(
+        [
+            f"{_name_of_worker(evidence, worker)} got through {count(worker.msgs_per_s)} of its "
+            f"{count(worker.offered_msgs_per_s or 0.0)} msg/s"
+            for worker in held_back
+        ]
+    )
+    slow = "its host or link was" if len(held_back) == 1 else "their hosts or links were"
+    culprit = f"{slow} slow, and not the system"
+    if not evidence.workers_share_topics:
+        culprit = f"{slow} slow, or the servers of topics that others do not send to"
+    text = f"{each} while others got through all of theirs: {culprit}"
+    remedy = "look at the links and CPUs of these hosts (tidegauge fleet check; the table of load generators)"
+    return [Reason(ReasonKind.HELD_BACK, text, remedy)]
+
+
+def _far_away_warnings(evidence: Evidence) -> list[Reason]:
+    """Says which load generators waited much longer for acknowledgements than others of the same topics."""
+    waits = [(worker, p50) for worker in evidence.workers if (p50 := worker.response.percentile_ms("p50")) is not None]
+    if len(waits) < 2 or not evidence.workers_share_topics or workers_held_back(evidence):
+        return []
+    least = min(p50 for _, p50 in waits)
+    far = [(worker, p50) for worker, p50 in waits if p50 >= max(FAR_AWAY_TIMES * least, least + FAR_AWAY_MS)]
+    if not far:
+        return []
+    each = join_with_and([f"{_name_of_worker(evidence, worker)} {rounded(p50)} ms" for worker, p50 in far])
+    text = (
+        f"half of the acknowledgements took {each}, where the quickest load generator had them in {rounded(least)} ms"
+    )
+    return [Reason(ReasonKind.FAR_AWAY, text, conclusion="response times of all together are a mixture of both")]
 
 
 def _were_busy_for_long(waited_for: Sequence[tuple[BusyConsumer, str]]) -> bool:
@@ -320,6 +385,8 @@ def _reasons_for_doubt(evidence: Evidence) -> list[Reason]:
         )
         remedy = "allow it a longer warm-up by warm-up-max, or offer a lower rate"
         reasons.append(Reason(ReasonKind.CATCHING_UP, text, remedy))
+    if not evidence.workers_share_topics:
+        reasons += _held_back_reasons(evidence)
     if evidence.drain_end == "limit":
         behind = max((sub.backlog for sub in evidence.subscriptions), default=0)
         text = f"consumers were still {behind:,} messages behind when the time to drain ended, so loss can't be judged"
@@ -387,7 +454,7 @@ def _shortfall_warnings(evidence: Evidence) -> list[Reason]:
     reached = f"{count(achieved)} of {count(offered)} msg/s ({achieved / offered:.0%})"
     failed_msgs_per_s = offered * evidence.failed / max(1, evidence.window_intended)
     # What failed is owed to nobody, so it lengthens no queue.
-    if _is_generators(evidence) or achieved + failed_msgs_per_s >= least:
+    if _is_generators(evidence) or workers_held_back(evidence) or achieved + failed_msgs_per_s >= least:
         return [Reason(ReasonKind.RATE_NOT_REACHED, f"the offered rate was not reached: {reached}")]
     grows = "while that lasts its latency grows, so it depends on the length of the trial"
     return [Reason(ReasonKind.NOT_KEPT_UP, f"the system did not keep up: {reached}; {grows}")]
@@ -466,6 +533,7 @@ def _machine_warnings(evidence: Evidence) -> list[Reason]:
         warnings.append(Reason(ReasonKind.GENERATOR_FIRST, text))
     elif GENERATOR_SHARE_MAX < _generator_share(evidence) <= GENERATOR_SHARE_WRONG:
         warnings.append(_near_generator_warning(evidence))
+    warnings += _far_away_warnings(evidence)
     if evidence.cpu_wait_share > CPU_WAIT_SHARE:
         waiting_worker = _worker_with_most(evidence, lambda worker: worker.cpu_wait_s)
         of_it = f" ({waiting_worker})" if waiting_worker else ""
@@ -509,4 +577,5 @@ def _worker_with_most(evidence: Evidence, spent_s: Callable[[WorkerResult], floa
 
 
 def _name_of_worker(evidence: Evidence, worker: WorkerResult) -> str:
-    return worker_name(worker.worker - 1, len(evidence.workers))
+    where = f" on {evidence.worker_hosts[worker.worker - 1]}" if evidence.worker_hosts else ""
+    return worker_name(worker.worker - 1, len(evidence.workers)) + where

@@ -15,7 +15,7 @@ from tidegauge.model.attest import Attestation, AttestOutcome
 from tidegauge.model.ceilings import RunCeilings
 from tidegauge.model.events import Note
 from tidegauge.model.finding import Finding
-from tidegauge.model.host import MemoryAvailable
+from tidegauge.model.host import HostAtWork, MemoryAvailable
 from tidegauge.model.level import SyncFinding
 from tidegauge.model.load import TotalFigures, WorkerFacts
 from tidegauge.model.server import Distribution, Setting
@@ -119,10 +119,11 @@ class PlannedMemory(TypedDict):
 
 
 class EnvironmentFile(TypedDict):
-    """environment.json: what a run ran on."""
+    """environment.json: what a run ran on. `host`: of the command; `hosts`: of a fleet, those that did the work."""
 
     schema: Literal["tidegauge.environment/1"]
     host: Object
+    hosts: NotRequired[Mapping[str, HostAtWork]]
     cpus_online: int | None
     load_average: Sequence[float]
     java_runtimes: Sequence[Any]

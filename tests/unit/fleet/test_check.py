@@ -19,16 +19,18 @@ from tidegauge.fleet.check import (
     check_fleet,
     clock_offsets_and_problems,
     disagreements,
+    far_hosts,
     hosts_outside_network,
     missing_hosts,
     rounds_of_pairs,
+    slow_links,
 )
 from tidegauge.fleet.code import code_version, digest_of, version_refusal
 from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.probes import Prober
-from tidegauge.model.host import DiskState, FleetCheck, FleetHost, HostState, Joined
+from tidegauge.model.host import DiskState, FleetCheck, FleetHost, HostLink, HostState, Joined
 from tidegauge.report.fleet import check_content, check_report, hosts_report, joined_report
-from tidegauge.statistics.clocks import Offset
+from tidegauge.statistics.clocks import Exchange, Offset
 
 HOSTS = tuple(
     FleetHost(f"127.0.3.{number}", role, f"node-{number}")
@@ -180,10 +182,43 @@ def test_clocks_that_contradict_each_other_or_are_not_known_well() -> None:
     ok = {("a", "b"): Offset(0, 10_000, 0, 0), ("b", "c"): Offset(0, 10_000, 0, 0), ("a", "c"): Offset(0, 10_000, 0, 0)}
     assert clock_offsets_and_problems(ok, 6_000)[1] == []
     (wide,) = clock_offsets_and_problems(ok, 4_000)[1]
-    assert "are known to within 5 us only (wanted: 4 us)" in wide
+    # As `width-max` is given: from the lower bound to the upper.
+    assert "apart is known within 10 us only (width-max: 8 us)" in wide
     bounds, (contradiction,) = clock_offsets_and_problems(ok | {("a", "c"): Offset(1e6, 1.1e6, 0, 0)}, 6_000)
     assert not bounds
     assert "one of a, b, c was set or slewed" in contradiction
+
+
+def test_a_slow_link_is_remarked_on() -> None:
+    links = {f"10.7.0.{number}": HostLink(1e9, 1e9) for number in (2, 3, 4, 5)}
+    assert slow_links(links) == []
+    (sends,) = slow_links({**links, "10.7.0.6": HostLink(3e6, 9e8)})
+    assert sends.startswith("10.7.0.6 sends 3.00 MB/s at most, where others usually do 1,000 MB/s: its link is ")
+    (receives,) = slow_links({**links, "10.7.0.6": HostLink(9e8, 3e6)})
+    assert receives.startswith("10.7.0.6 receives")
+    # Of two hosts nobody can tell whose it is; half of the others' is no outlier.
+    assert slow_links({"10.7.0.2": links["10.7.0.2"], "10.7.0.6": HostLink(3e6, 1e9)}) == []
+    assert slow_links({**links, "10.7.0.6": HostLink(5e8, 5e8)}) == []
+
+
+def test_a_host_far_away_is_remarked_on() -> None:
+    def taking(us: float) -> list[Exchange]:
+        return [Exchange(0, us * 500, us * 500, us * 1000)]
+
+    near, far = taking(80), taking(20_000)
+    exchanged = {("a", "b"): near, ("a", "c"): near, ("b", "c"): near}
+    assert far_hosts(exchanged) == []
+    (remark,) = far_hosts({**exchanged, ("a", "d"): far, ("b", "d"): far, ("c", "d"): far})
+    assert remark.startswith(
+        "d is 20 ms (there and back) from the nearest other host, where others have one within 0.08"
+    )
+    assert far_hosts({("a", "d"): far}) == []
+    # Half of the hosts in another place have each other.
+    assert far_hosts({("a", "b"): near, ("c", "d"): near, **dict.fromkeys([("a", "c"), ("b", "d")], far)}) == []
+    found = FleetCheck(HOSTS, remarks=(remark,))
+    assert "The fleet of 3 hosts can be used" in shown(check_report(found))
+    assert "d is 20 ms" in shown(check_report(found))
+    assert check_content(found)["remarks"] == [remark]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 6, 7])

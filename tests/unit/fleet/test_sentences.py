@@ -12,12 +12,12 @@ from sentence_scenes import Scene, Stage, make_tests
 from sentence_templates import Claim, claims_of
 
 from tidegauge.errors import RunFailedError, TidegaugeError
-from tidegauge.fleet.check import check_fleet, clock_offsets_and_problems, link_ceilings
+from tidegauge.fleet.check import check_fleet, clock_offsets_and_problems, far_hosts, link_ceilings, slow_links
 from tidegauge.fleet.code import version_refusal
 from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.ports import Unreached
 from tidegauge.fleet.probes import Prober
-from tidegauge.model.host import DiskState, FleetHost, HostState
+from tidegauge.model.host import DiskState, FleetHost, HostLink, HostState
 from tidegauge.statistics.clocks import Exchange, HostPair, Offset
 
 MODULES = ["fleet/check.py"]
@@ -86,6 +86,9 @@ LOST, OLD = replace(OTHER, alive=False), replace(OTHER, refused=version_refusal(
 TWO_SERVERS = FleetFile(hosts_of_role={"server": 2})
 CLOSED = lambda address, *_: Unreached((7300,)) if address == OTHER.address else Unreached()  # noqa: E731
 AGREED = (("a", "b", 0, 10), ("b", "c", 0, 10), ("a", "c", 0, 10))
+LINKS = {name: HostLink(1e9, 1e9) for name in "abc"}
+FAR = [Exchange(0, 10_000_000, 10_000_000, 20_000_000)]
+NEAR = {pair: [Exchange(0, 40_000, 40_000, 80_000)] for pair in (("a", "b"), ("b", "c"), ("a", "c"))}
 SCENES: dict[str, Scene] = {
     "two hosts": checked(SERVER, OTHER),
     "a host alone": checked(SERVER),
@@ -107,6 +110,10 @@ SCENES: dict[str, Scene] = {
     ),
     "a closed port before a run": before_a_run(unreached=CLOSED),
     "a taken port before a run": before_a_run(listen=fail),
+    "links that are alike": lambda _: slow_links(LINKS),
+    "a slow link": lambda _: slow_links({**LINKS, "d": HostLink(1e6, 1e9)}),
+    "a host far away": lambda _: far_hosts({**NEAR, ("a", "d"): FAR, ("b", "d"): FAR, ("c", "d"): FAR}),
+    "hosts side by side": lambda _: far_hosts(NEAR),
     "clocks that agree": clocks(*AGREED),
     "clocks that are hardly known": clocks(("a", "b", 0, 20)),
     "one clock that contradicts": clocks(*AGREED[:2], ("a", "c", 1000, 1100)),
@@ -129,8 +136,12 @@ CLAIMS = [
     Claim("No Java that load generators can use", "no Java", "two versions of Python"),
     Claim("more than one host's", "two clocks that contradict", "one clock that contradicts"),
     Claim("Clocks contradict each other", "one clock that contradicts", "clocks that are hardly known"),
-    Claim("The clocks of {} and {} are known to within", "clocks that are hardly known", "one clock that contradicts"),
-    Claim("The clocks of {} and {} are known to within", "clocks that are hardly known", "clocks that agree"),
+    *(
+        Claim("How far the clocks of {} and {} are apart is known within", "clocks that are hardly known", beside)
+        for beside in ("one clock that contradicts", "clocks that agree")
+    ),
+    Claim("{} {} {} at most, where others usually do", "a slow link", "links that are alike"),
+    Claim("{} is {} ms (there and back) from the nearest other host", "a host far away", "hosts side by side"),
     Claim("{} can't be reached from {} at ports", "a closed port", "two hosts"),
     Claim("The clocks of {} and {} were set", "a clock that was set meanwhile", "two hosts"),
 ]

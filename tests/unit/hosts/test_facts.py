@@ -134,6 +134,49 @@ def test_disk_facts_look_through_partitions_and_device_mapper(tmp_path: Path) ->
     }
 
 
+OVERLAY = "24 22 0:40 / / rw - overlay overlay rw,lowerdir=/lower,upperdir={upper},workdir=/work{more}\n"
+
+
+@pytest.mark.parametrize(
+    ("mounts", "files", "expected"),
+    [
+        ("24 22 0:5 / / rw - tmpfs tmpfs rw\n", {}, "tmpfs at /"),
+        ("24 22 0:5 / / rw - ramfs ramfs rw\n", {}, "ramfs at /"),
+        ("24 22 1:0 / / rw - ext4 /dev/ram0 rw\n", {"1:0": "ram0"}, "ext4 at /, on ram0"),
+        ("24 22 252:0 / / rw - btrfs /dev/zram0 rw\n", {"252:0": "zram0"}, "btrfs at /, on zram0"),
+        (
+            "24 22 7:0 / / rw - ext4 /dev/loop0 rw\n25 24 0:5 / /dev/shm rw - tmpfs tmpfs rw\n",
+            {"7:0": "loop0", "loop0": "/dev/shm/image"},
+            "ext4 at /, on loop0 in tmpfs at /dev/shm",
+        ),
+        (OVERLAY.format(upper="/dev/shm", more="") + "25 24 0:5 / /dev/shm rw - tmpfs tmpfs rw\n", {}, "on tmpfs at"),
+        (OVERLAY.format(upper="/upper", more=",volatile"), {}, "overlay at /, mounted volatile"),
+        # What lies outside of a container can't be looked at from inside.
+        (OVERLAY.format(upper="/not/there", more=""), {}, None),
+        ("24 22 254:0 / / rw - ext4 /dev/vda rw\n", {"254:0": "vda"}, None),
+        (
+            "24 22 7:0 / / rw - ext4 /dev/loop0 rw\n25 24 254:0 / /dev/shm rw - xfs /dev/vda rw\n",
+            {"7:0": "loop0", "loop0": "/dev/shm/image", "254:0": "vda"},
+            None,
+        ),
+    ],
+)
+def test_what_is_in_memory_is_on_no_disk(
+    tmp_path: Path, mounts: str, files: dict[str, str], expected: str | None
+) -> None:
+    root = plant(tmp_path, {"proc/self/mountinfo": mounts})
+    for number, name in files.items():
+        device = root / "sys/devices" / (number if number.startswith("loop") else name)
+        (device / "loop").mkdir(parents=True, exist_ok=True)
+        if number.startswith("loop"):
+            (device / "loop/backing_file").write_text(f"{name}\n")
+        else:
+            (root / "sys/dev/block").mkdir(parents=True, exist_ok=True)
+            (root / "sys/dev/block" / number).symlink_to(device)
+    memory = disk_facts(Path("/"), root).get("in_memory")
+    assert memory is None if expected is None else expected in (memory or "")
+
+
 def test_the_choice_in_brackets() -> None:
     assert choice_in_force("always [madvise] never") == "madvise"
     assert choice_in_force("none") == "none"

@@ -263,6 +263,7 @@ BOUNDED = {
     "busy_consumers": (verdicts.busy(waiting_ms=60.0),),
     **verdicts.slow(replace(verdicts.latency(1000.0, 1999.0), mean_ms=1000.0)),
 }
+ONE_BEHIND = (verdicts.sending(1, 500.0), verdicts.sending(2, 250.0))
 TAIL = replace(verdicts.latency(0.005, 0.9), p999_ms=30.0, max_ms=40.0)
 MET = (("Record is corrupt", 112),)
 VERDICTS: dict[str, Scene] = {
@@ -270,6 +271,17 @@ VERDICTS: dict[str, Scene] = {
     "own lag of a quarter": judged(own_lag=verdicts.latency(0.005, 5.0)),
     "little own lag": judged(own_lag=verdicts.latency(0.005, 3.0)),
     "one worker late": judged(workers=(verdicts.worker(1, verdicts.latency(0.005, 0.5)), verdicts.worker(2, LAG))),
+    "one worker held back": judged(workers=ONE_BEHIND, achieved_msgs_per_s=750.0),
+    "two workers held back": judged(workers=(*ONE_BEHIND, verdicts.sending(3, 200.0)), achieved_msgs_per_s=950.0),
+    "one worker held back, with topics of its own": judged(
+        workers=ONE_BEHIND, achieved_msgs_per_s=750.0, workers_share_topics=False
+    ),
+    "all workers held back": judged(
+        workers=(verdicts.sending(1, 250.0), verdicts.sending(2, 250.0)), achieved_msgs_per_s=500.0
+    ),
+    "one worker far away": judged(
+        workers=(verdicts.sending(1, 500.0), verdicts.sending(2, 500.0, response=verdicts.latency(22.0, 70.0)))
+    ),
     "late tail": judged(own_lag=TAIL),
     "late tail, longer maximum": judged(own_lag=TAIL, response=replace(verdicts.latency(), max_ms=500.0)),
     "no late tail": judged(own_lag=replace(TAIL, p999_ms=5.0)),
@@ -580,6 +592,25 @@ CLAIMS = [
         "the load generator itself was late{}: {} at {} is {} ms of a response of {} ms{}",
     ),
     *claims_of("one worker late", "own lag of half", "the own lag of {}"),
+    *claims_of(
+        "one worker held back", "all workers held back",
+        "{} got through {} of its {} msg/s", "{} while others got through all of theirs: {}",
+        "look at the links and CPUs of these hosts (tidegauge fleet check; the table of load generators)",
+    ),
+    *claims_of(
+        "one worker held back", "one worker held back, with topics of its own", "{} slow, and not the system",
+    ),
+    *claims_of(
+        "one worker held back, with topics of its own", "one worker held back",
+        "{} slow, or the servers of topics that others do not send to",
+    ),
+    *claims_of("one worker held back", "two workers held back", "its host or link was"),
+    *claims_of("two workers held back", "one worker held back", "their hosts or links were"),
+    *claims_of(
+        "one worker far away", "all workers held back",
+        "half of the acknowledgements took {}, where the quickest load generator had them in {} ms",
+        "response times of all together are a mixture of both",
+    ),
     *claims_of(
         "slow consumer", "busy consumer keeps up",
         "the load generator's own consumers were too slow", "give it more consumers per subscription",

@@ -245,6 +245,7 @@ TERMINAL = (
     Claim("Clients ran on it, servers on other hosts", "servers apart", "on a fleet"),
     Claim("Clients ran on it. {}", "attached", "two trials"),
     Claim("Servers and clients ran on the hosts of a fleet", "on a fleet", "servers apart"),
+    Claim("what belongs to no node", "on a fleet, described", "on a fleet"),
     Claim("Clients ran on the hosts of a fleet, servers on others.", "attached to a fleet", "on a fleet"),
     Claim("{}, but for the servers of {}, which others run.", "attached, one of two", "two trials"),
     Claim(" Between them nothing was encrypted", "servers apart", "attached"),

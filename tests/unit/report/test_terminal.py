@@ -18,8 +18,10 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import CONFIRMATION, LoadSpec, RateRule, Validity
+from tidegauge.report.ending import ending
 from tidegauge.report.levels import headline
 from tidegauge.report.lists import ShownPlan, plan_list, runs_list
+from tidegauge.report.screen import run_screen
 from tidegauge.report.summary import run_summary
 from tidegauge.report.tables import figure_table
 from tidegauge.report.terminal import run_report
@@ -314,6 +316,39 @@ def test_the_host_is_reported(tmp_path: Path) -> None:
     ):
         run.write_plan([replace(spec(), **planned)])
         assert words in " ".join(rendered(run_report(store.load_run(run.path))).split())
+
+
+def test_who_ran_where_on_a_fleet_is_reported_with_what_the_hosts_are(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "quick", "")
+    run.open_trial(spec())
+    run.write_plan([replace(spec(), apart=True, load_hosts=2)])
+    ours = {"cpus": 64, "cpu_model": "Here", "memory_bytes": 1 << 40, "kernel": "Linux 5.0", "disks": {}}
+    server = {"cpus": 8, "cpu_model": "Xeon", "memory_bytes": 64 << 30, "kernel": "Linux 6.1 #1 SMP"}
+    on_xfs, on_ext4 = ({**server, "disks": {"/data": {"file_system": name}}} for name in ("xfs", "ext4"))
+    client = {**server, "cpus": 4, "disks": {}}
+    hosts = {
+        "10.77.0.2": {"nodes": [1], "facts": on_xfs},
+        "10.77.0.3": {"nodes": [2], "facts": on_ext4},
+        "10.77.0.4": {"nodes": [3], "keeper": True, "facts": on_xfs},
+        "10.77.0.5": {"load_generators": [1, 3], "facts": client},
+        "10.77.0.6": {"load_generators": [2, 4], "facts": client},
+    }
+    run.write_environment({"host": ours, "hosts": hosts})
+    stored = store.load_run(run.path)
+    text = " ".join(rendered(run_report(stored)).split())
+    assert (
+        "Host: Node 1 on 10.77.0.2, node 3 and what belongs to no node on 10.77.0.4, each 8 CPUs (Xeon), 64 GiB "
+        "memory, Linux 6.1, data on xfs; node 2 on 10.77.0.3, 8 CPUs (Xeon), 64 GiB memory, Linux 6.1, data on ext4; "
+        "load generators 1 and 3 on 10.77.0.5, load generators 2 and 4 on 10.77.0.6, each 4 CPUs (Xeon), 64 GiB "
+        "memory, Linux 6.1. Servers and clients ran on the hosts of a fleet."
+    ) in text
+    # Nothing ran on that of the command.
+    assert "64 CPUs" not in text
+    assert all(address in rendered(run_screen(stored, ending(stored), 0)) for address in hosts)
+    del hosts["10.77.0.5"], hosts["10.77.0.6"]
+    run.write_environment({"host": ours, "hosts": hosts})
+    text = " ".join(rendered(run_report(store.load_run(run.path))).split())
+    assert "Host: Load generators here: 64 CPUs (Here), 1,024 GiB memory, Linux 5.0. Node 1 on 10.77.0.2" in text
 
 
 @pytest.mark.parametrize(

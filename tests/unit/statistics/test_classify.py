@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from reasons import texts_of
-from verdict_samples import BEHIND, NOTHING, busy, judged, latency, slow, subscription, worker
+from verdict_samples import BEHIND, NOTHING, busy, judged, latency, sending, slow, subscription, worker
 
 from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import BusyConsumer, Latency, Validity
@@ -394,6 +394,55 @@ def test_the_late_worker_is_named_though_all_messages_together_look_a_little_wor
     verdict = judged(own_lag=late, workers=(worker(1, doubtful), worker(2, doubtful)))
     assert (verdict.validity, len(verdict.reasons)) == (Validity.INVALID, 1)
     assert "its own lag at p99 is 12 ms of a response of 20 ms" in str(verdict.reasons[0])
+
+
+def test_a_load_generator_that_is_held_back_beside_others_is_not_the_system() -> None:
+    hosts = {"worker_hosts": ("10.7.0.5", "10.7.0.6")}
+    verdict = judged(workers=(sending(1, 500.0), sending(2, 250.0)), achieved_msgs_per_s=750.0, **hosts)
+    assert verdict.validity is Validity.INVALID
+    (reason,) = texts_of(verdict.reasons)
+    assert reason.startswith(
+        "load generator 2 of 2 on 10.7.0.6 got through 250 of its 500 msg/s while others got through all of theirs: "
+        "its host or link was slow, and not the system"
+    )
+    # And the system is not said to be slow.
+    assert texts_of(verdict.warnings) == ("the offered rate was not reached: 750 of 1,000 msg/s (75%)",)
+
+
+@pytest.mark.parametrize(
+    ("rates", "changes"),
+    [
+        ((500.0, 460.0), {}),  # 8 %
+        ((250.0, 250.0), {}),  # all alike: the system
+        ((440.0, 250.0), {}),  # nobody had all
+        ((500.0, 250.0), {"faults": 1}),
+        ((500.0, 250.0), {"closed_loop": True}),
+    ],
+)
+def test_load_generators_that_differ_for_other_reasons_spoil_nothing(
+    rates: tuple[float, float], changes: dict[str, Any]
+) -> None:
+    workers = tuple(sending(number, rate) for number, rate in enumerate(rates, 1))
+    assert judged(workers=workers, achieved_msgs_per_s=sum(rates), **changes).validity is Validity.VALID
+
+
+def test_a_load_generator_with_topics_of_its_own_may_have_slow_servers() -> None:
+    verdict = judged(
+        workers=(sending(1, 500.0), sending(2, 250.0)), achieved_msgs_per_s=750.0, workers_share_topics=False
+    )
+    assert verdict.validity is Validity.DOUBTFUL
+    assert "slow, or the servers of topics that others do not send to" in str(verdict.reasons[0])
+
+
+def test_a_load_generator_far_from_the_servers_is_named() -> None:
+    far = sending(2, 500.0, response=latency(22.4, 70.0))
+    (warning,) = texts_of(judged(workers=(sending(1, 500.0), far)).warnings)
+    assert warning.startswith(
+        "half of the acknowledgements took load generator 2 of 2 22.4 ms, where the quickest load generator had them "
+        "in 4 ms"
+    )
+    near = sending(2, 500.0, response=latency(11.0, 70.0))
+    assert judged(workers=(sending(1, 500.0), near)).warnings == ()
 
 
 def test_the_worker_that_waits_or_collects_most_is_named() -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tidegauge.campaign.model import Campaign, SystemChoice
+from tidegauge.durability import level_named
 from tidegauge.errors import UserError
 from tidegauge.model.host import LoadBounds, ProcessMemory
 from tidegauge.model.rig import Ability
-from tidegauge.model.trial import LoadSpec, TrialSpec
+from tidegauge.model.trial import AttestSpec, LoadSpec, TrialSpec
 from tidegauge.model.workload import Workload
 from tidegauge.systems import registry
 
@@ -41,6 +42,27 @@ def check_handles(campaign: Campaign, available: LoadBounds) -> None:
                     f"{need} about {needed.maps:,} memory maps, and a process may have {available.maps:,} "
                     f"{available.where}.",
                     f"Raise it (`sysctl vm.max_map_count={2 * needed.maps}` as root), or take fewer partitions.",
+                )
+
+
+def check_on_disk(trials: Iterable[TrialSpec], disks: Mapping[str, Mapping[str, str]], address: str = "") -> None:
+    """Raise `UserError` where an acknowledgement is to mean "on disk", and servers would keep their data in memory.
+
+    Attestations decide that for themselves: their disks are images.
+
+    Args:
+        disks: facts of places of servers' data and journals (see `hosts.storage.disk_facts`).
+        address: of the host in a fleet; "" = this host.
+    """
+    for place, facts in disks.items():
+        for spec in trials:
+            starts = not (spec.attached or isinstance(spec, AttestSpec))
+            if starts and (memory := facts.get("in_memory")) and level_named(spec.choice.level).local_sync:
+                raise UserError(
+                    f"{spec.system} at durability level {spec.choice.level} needs a disk, and {place}"
+                    f"{f' on {address}' if address else ''} is in memory ({memory}): nothing there is on disk, "
+                    "whatever is synced.",
+                    f"Choose a directory on a disk (--data-dir), or level {spec.choice.level + 1}, which needs none.",
                 )
 
 

@@ -27,7 +27,7 @@ from tidegauge.campaign.run.on_hosts import (
 from tidegauge.distribution.sending import file_parcel, path_on_hosts
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import Launcher
-from tidegauge.fleet.check import left_out, link_ceilings
+from tidegauge.fleet.check import left_out, link_ceilings, slow_links
 from tidegauge.fleet.clocks import HERE, ClockError, FleetClocks
 from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.ray_node import FLEET_PORTS, WORKER_PORTS
@@ -35,10 +35,11 @@ from tidegauge.fleet.remote import ManyHosts, RemoteHost, agents_on
 from tidegauge.hosts.memory import Machine
 from tidegauge.model.ceilings import RunCeilings
 from tidegauge.model.events import Note, Observer
-from tidegauge.model.host import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE, FleetHost, HostLink
+from tidegauge.model.host import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE, FleetHost, HostAtWork, HostLink
 from tidegauge.model.server import Distribution
 from tidegauge.numbers import mb_per_s, plural
 from tidegauge.places import expand_path
+from tidegauge.plain import grouped
 from tidegauge.statistics.clocks import Offset
 from tidegauge.systems import registry
 from tidegauge.systems.api import KEEPER, Seat
@@ -84,6 +85,32 @@ class Apart:
         for host in load_hosts:
             check_clients(plan, campaign, replace(bounds[host.address], address=host.address))
 
+    def hosts_at_work(self, places: Sequence[Path]) -> dict[str, HostAtWork]:
+        """What each host that runs something is, and what it runs, by address: servers first, in the order of nodes.
+
+        `places`: of servers' data and journals. Raises `RunFailedError`.
+        """
+        loads = [agent.host for agent in self.load.agents] if self.load else []
+        with_data = [*self.servers, *self.keepers]
+        only_load = [host for host in loads if host not in with_data]
+        facts = {
+            **call_on_each_host(self.launcher, with_data, OnHost, "facts", places),
+            **call_on_each_host(self.launcher, only_load, OnHost, "facts", ()),
+        }
+        addresses = self.load.addresses() if self.load else []
+        numbers = grouped((address, number) for number, address in enumerate(addresses, 1))
+        return {
+            address: HostAtWork(
+                facts=facts_of_host,
+                nodes=tuple(
+                    number for number, seat in self.seats.items() if number != KEEPER and seat.address == address
+                ),
+                load_generators=tuple(numbers.get(address, ())),
+                keeper=any(keeper.address == address for keeper in self.keepers),
+            )
+            for address, facts_of_host in facts.items()
+        }
+
     def leave_launcher(self) -> None:
         """Leave what remains to agents, so that the launcher's end concerns no trial."""
         self.launcher.close()
@@ -122,6 +149,10 @@ class LoadHosts:
     def sites(self, driver: str) -> list[Site]:
         """The site of each load generator, with this driver."""
         return [self._site_on_host(driver, number) for number in self._hosts]
+
+    def addresses(self) -> list[str]:
+        """The host of each load generator."""
+        return [self.agents[host].host.address for host in self._hosts]
 
     def of_first(self, count: int) -> LoadHosts:
         """See `WorkerHosts.of_first`."""
@@ -336,6 +367,8 @@ def _measure_links(
         for address, most in links.items()
     ]
     say(f"Links: {'; '.join(sentences)}.")
+    for sentence in slow_links(links):
+        say(sentence)
     return links
 
 

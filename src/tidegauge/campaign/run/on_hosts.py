@@ -15,11 +15,11 @@ from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.sending import Inbox, Parcel, entry_parcel, send_parcel, tool_parcel
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import Launcher, Remote
-from tidegauge.hosts.facts import load_bounds
+from tidegauge.hosts.facts import host_facts, load_bounds
 from tidegauge.hosts.memory import Machine, this_machine
 from tidegauge.hosts.space import chosen_disk
 from tidegauge.model.ceilings import RunCeilings
-from tidegauge.model.host import FleetHost, LoadBounds
+from tidegauge.model.host import FleetHost, HostFacts, LoadBounds
 from tidegauge.model.server import Distribution
 from tidegauge.systems import registry
 from tidegauge.worker.site import Installation, Installed
@@ -38,6 +38,10 @@ class OnHost:
     def bounds(self) -> LoadBounds:
         """What a process may have there, and what the host has for load generators."""
         return load_bounds()
+
+    def facts(self, places: Sequence[Path]) -> HostFacts:
+        """What the host is, and what holds these places."""
+        return host_facts(places)
 
     def check_disks(self, directories: Sequence[str]) -> None:
         """Raises `UserError` if one of the directories chosen for data is not there."""

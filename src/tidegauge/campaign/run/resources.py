@@ -61,6 +61,11 @@ class RunResources(ABC):
         """The address of each node's host on a fleet; empty = this one."""
         return {number: seat.address for number, seat in self.seats.items() if number != KEEPER}
 
+    @property
+    def hosts_of_workers(self) -> Sequence[str]:
+        """The address of each load generator's host on a fleet; () = all are on one."""
+        return ()
+
     @abstractmethod
     def start_worker(self, driver: str, logs: Path, spec: TrialSpec) -> LoadWorker:
         """Start the load generator for a trial, the first of those that share it. Raises `RunFailedError`."""
@@ -154,6 +159,11 @@ class FleetResources(RunResources):
     starter: WorkerStarter
     agent: Host
     apart: Apart
+
+    @property
+    def hosts_of_workers(self) -> Sequence[str]:
+        """The address of each load generator's host; () where they are on this one."""
+        return self.apart.load.addresses() if self.apart.load else ()
 
     def start_worker(self, driver: str, logs: Path, spec: TrialSpec) -> LoadWorker:
         """Start the load generator where the fleet has it; for an attestation here."""

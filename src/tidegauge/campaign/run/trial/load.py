@@ -316,5 +316,6 @@ def _end_load(
             sum(trace.lost for trace in drained.traces.values()),
         ),
         generators_msgs_per_s=generators_msgs_per_s(trial),
+        worker_hosts=trial.resources.hosts_of_workers[: len(trial.worker.processes)],
         aborted=measured.aborted,
     )

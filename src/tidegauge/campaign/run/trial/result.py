@@ -84,6 +84,7 @@ class Observed:
         window_end_backlogs: by subscription.
         traces: what became of what a subscription did not receive, by name, where somebody looked.
         generators_msgs_per_s: what the load generators make and check of this load; None if that is not known.
+        worker_hosts: of a fleet's load generators, in their order; () = all on one host.
         aborted: what ended the window before its time; None if nothing did.
     """
 
@@ -100,6 +101,7 @@ class Observed:
     jit_cpus: float | None = None
     warm_up: Sequence[SecondPoint] = ()
     generators_msgs_per_s: float | None = None
+    worker_hosts: Sequence[str] = ()
     aborted: AbortWatch | None = None
 
 
@@ -231,6 +233,9 @@ def _evidence_of_trial(
         faults=len(spec.faults),
         busy_consumers=observed.busy_consumers,
         workers=workers,
+        worker_hosts=observed.worker_hosts,
+        # Producers are dealt out by their numbers, topic by topic.
+        workers_share_topics=spec.workload.topics == 1 or spec.workload.producers >= len(workers),
         level_doubts=tuple(doubts_of(spec.choice, level)),
         generators_msgs_per_s=observed.generators_msgs_per_s,
         receive_errors=[(message, count) for where, message, count in totals.errors if where == RECEIVING],

@@ -108,6 +108,7 @@ def limiting_of(
         reads=reads,
         connections=connections_of(spec),
         generators_msgs_per_s=generators_msgs_per_s(trial),
+        held_back=result.is_doubted_for(ReasonKind.HELD_BACK),
         links=trial.resources.links,
     )
     ceilings = trial.resources.ceilings
