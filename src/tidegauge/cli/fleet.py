@@ -143,7 +143,7 @@ def check(file: FleetPath = None, *, as_json: Json = False) -> int:
 
 @app.command(epilog="Example: tidegauge fleet down")
 def down(*, as_json: Json = False) -> int:
-    """Take this host out of the fleet; at the head, end it: other hosts' parts then end within two minutes."""
+    """Take this host out of the fleet; at the head, end it: other hosts' parts then end within some ten minutes."""
     from tidegauge.fleet import ray_node
     from tidegauge.report.envelopes import FleetDown
 

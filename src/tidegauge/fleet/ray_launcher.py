@@ -14,8 +14,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, wait
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from tidegauge.errors import RunFailedError, TidegaugeError
@@ -30,7 +30,8 @@ _AT_ONCE = 8
 """Calls that an object may have at the same time."""
 _SILENT_S_MAX = 6.0
 """How long a part of Ray's may be silent while something waits for it."""
-_LOOK_S = 1.0
+_LOOK_S = 1.5
+"""The kernel asks again after 1 s."""
 _LEAVE_S_MAX = 5.0
 _LOST = "Check that host and its network; tidegauge fleet join brings it back."
 _RECONNECT = {"RAY_gcs_rpc_server_reconnect_timeout_s": "3600"}
@@ -86,7 +87,13 @@ class RayLauncher:
                 hosts_by_address[address] = FleetHost(
                     address, str(labels.get(ROLE_LABEL, "")), str(node["NodeID"]), rank[0], refused
                 )
-        return sorted(hosts_by_address.values(), key=lambda host: host.address)
+        hosts = sorted(hosts_by_address.values(), key=lambda host: host.address)
+        # Ray itself misses one only after a while.
+        with ThreadPoolExecutor(max(1, len(hosts))) as pool:
+            answering = pool.map(
+                lambda host: host.alive and _Part(f"{host.address}:{NODE_PORT}", "", "").answers(), hosts
+            )
+        return [replace(host, alive=answers) for host, answers in zip(hosts, answering, strict=True)]
 
     def start(self, host: FleetHost, kind: Callable[[], object]) -> RayRemote:
         """See `Launcher.start`."""

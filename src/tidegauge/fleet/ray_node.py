@@ -75,7 +75,8 @@ _RAYS_FILES = "r"
 _MARKER = "TIDEGAUGE_FLEET"
 """In the environment of every process of the node, so that they are found when it is ended."""
 _PROCESS_TITLE = "ray::"
-_STARTED_TEXT = "Ray runtime started"
+STARTED_TEXT = "Ray runtime started"
+_HEAD_S_MAX = 5.0
 START_S_MAX = 180.0
 """On a machine that is loaded: a quiet one takes some 5 s."""
 _END_S_MAX = 15.0
@@ -275,7 +276,7 @@ def own_address(towards: str = "") -> str:
 
 def running_node() -> RayNode | None:
     """The node that was started here, if it still runs."""
-    node = _recorded_node()
+    node = recorded_node()
     return node if node is not None and _processes_of_node(node) else None
 
 
@@ -307,6 +308,9 @@ def start_node(
     end_node()
     program = _ray_program()
     certificates = check_tls(tls) if tls is not None else ""
+    # What Ray finds out by itself takes minutes.
+    _check_head(head, address)
+    _check_ports(head.rpartition(":")[0] == address, autoscaling is not None)
     # Not before it is clear that nothing runs here, which would speak with another token from then on.
     take_token(token) if token is not None else make_token()
     # A short path: Ray's sockets lie in it, and the kernel allows 107 characters.
@@ -316,8 +320,9 @@ def start_node(
         _keep_record(node)
         node = replace(node, open_because=network.restrict_ports(node.guard, address, _GUARDED_PORTS, _PRIVATE_PORTS))
         with node.log.open("wb") as log:
+            files = [str(path) for path in (program, autoscaling) if path]
             process = subprocess.Popen(
-                [str(program), *ray_arguments(node, autoscaling)],
+                [sys.executable, "-P", "-m", "tidegauge.fleet.keeping", *files],
                 cwd="/",
                 env={**os.environ, **ray_environment(node), _MARKER: node.mark},
                 stdin=subprocess.DEVNULL,
@@ -336,7 +341,7 @@ def start_node(
 
 def end_node() -> list[str]:
     """End what runs here and remove Ray's files; the token stays. Returns what was left, one sentence each."""
-    node = _recorded_node()
+    node = recorded_node()
     if node is None:
         return []
     leftovers = []
@@ -359,11 +364,71 @@ def end_node() -> list[str]:
     return leftovers
 
 
+def _check_head(head: str, address: str) -> None:
+    """Raise `UserError` if the head, where it is another host than this one, does not answer."""
+    if head.rpartition(":")[0] != address and (problem := problem_of_head(head, _HEAD_S_MAX)):
+        raise UserError(
+            f"No head of a fleet answers at {head}: {problem}.",
+            "Name it as `tidegauge fleet head` printed it, see there that it runs (tidegauge fleet status), and that "
+            "no firewall is between.",
+        )
+
+
+def problem_of_head(head: str, seconds_max: float) -> str:
+    """Why no head can be reached at "host:port", "" if one can; one that is just being started is waited for."""
+    until_s = time.monotonic() + seconds_max
+    host, _, port = head.rpartition(":")
+    while True:
+        left_s = until_s - time.monotonic()
+        try:
+            socket.create_connection((host, int(port)), max(0.1, left_s)).close()
+        except ConnectionRefusedError:
+            if left_s <= 0:
+                return "nothing listens there"
+            time.sleep(min(0.5, left_s))
+        except TimeoutError:
+            return f"no answer within {seconds_max:g} s"
+        except OSError as error:
+            return error.strerror or str(error)
+        else:
+            return ""
+
+
+def _check_ports(is_head: bool, autoscales: bool) -> None:
+    """Raise `UserError` if another program has a port that Ray is to listen on here, with its name if that is known."""
+    ports = [*_PORTS.values(), *([HEAD_PORT, *_PORTS_OF_HEAD.values()] if is_head else [])]
+    ports += [_METRICS_OF_HEAD] if autoscales else []
+    for port in sorted(ports):
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trying:
+            # As Ray does; what is left of an earlier connection is no listener.
+            trying.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                trying.bind(("", port))
+            except OSError as error:
+                raise UserError(
+                    f"Ray can't listen on port {port} of this host: {_owner_of_port(port) or error.strerror}.",
+                    f"End that program; a fleet needs ports {', '.join(map(str, sorted(ports)))} for Ray here.",
+                ) from error
+
+
+def _owner_of_port(port: int) -> str:
+    """ "python3 (process 812) has it"; "" if nobody may know."""
+    with contextlib.suppress(psutil.Error, OSError, RuntimeError):
+        for connection in psutil.net_connections("tcp"):
+            if (
+                connection.status == psutil.CONN_LISTEN
+                and getattr(connection.laddr, "port", 0) == port
+                and connection.pid
+            ):
+                return f"{psutil.Process(connection.pid).name()} (process {connection.pid}) has it"
+    return ""
+
+
 def _await_started(node: RayNode, process: subprocess.Popen[bytes]) -> None:
     deadline_s = time.monotonic() + START_S_MAX
     while time.monotonic() < deadline_s:
         printed = node.log.read_text(errors="replace")
-        if _STARTED_TEXT in printed:
+        if STARTED_TEXT in printed:
             return
         if process.poll() is not None:
             lines = [line.strip() for line in printed.splitlines() if line.strip()]
@@ -420,7 +485,8 @@ def _keep_record(node: RayNode) -> None:
     replace_file(_record_path(), json.dumps(asdict(node)).encode())
 
 
-def _recorded_node() -> RayNode | None:
+def recorded_node() -> RayNode | None:
+    """The node that was started here last, whether it runs or not; None after its end."""
     try:
         return RayNode(**json.loads(_record_path().read_bytes()))
     except (OSError, ValueError, TypeError):

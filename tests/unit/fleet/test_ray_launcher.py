@@ -67,7 +67,7 @@ def test_what_the_work_raises_is_raised(part: tuple[socket.socket, _Part]) -> No
         _run_watching_parts(fails, part[1])
 
 
-def test_a_host_says_its_version_before_anything_is_asked_of_it() -> None:
+def test_a_host_says_its_version_before_anything_is_asked_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def node(number: int, **labels: str) -> dict[str, object]:
         address = f"10.0.0.{number}"
         return {
@@ -79,13 +79,16 @@ def test_a_host_says_its_version_before_anything_is_asked_of_it() -> None:
 
     launcher = RayLauncher.__new__(RayLauncher)
     launcher._control = _Part("127.0.0.1:1", "", "")
-    nodes = [node(1, tidegauge=code_version()), node(2, tidegauge="0.1.0-0"), node(3), node(4)]
+    monkeypatch.setattr(_Part, "answers", lambda part: part.address != "10.0.0.5:7001")
+    nodes = [node(1, tidegauge=code_version()), node(2, tidegauge="0.1.0-0"), *map(node, (3, 4, 5))]
     launcher._ray = SimpleNamespace(nodes=lambda: nodes)
     problems = [host.problem for host in launcher.hosts()]
     assert problems[0] == ""
     assert problems[1].startswith("it has another Tidegauge (0.1.0-0)")
     assert problems[2].startswith("it has another Tidegauge (an older one")
     assert problems[3].startswith("it is lost")
+    # Ray has not missed it yet.
+    assert problems[4].startswith("it is lost")
 
 
 def test_ending_does_not_wait_for_a_control_service_that_is_gone(part: tuple[socket.socket, _Part]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 from pathlib import Path
 
@@ -150,6 +151,32 @@ def test_what_is_wrong_is_said(
     monkeypatch.setattr(ray_node, "own_addresses", lambda: ["198.51.100.7"])
     assert run_command(["fleet", *line]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.fixture
+def with_ray(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Ray is here, and would fail."""
+    (tmp_path / "ray").write_text("#!/bin/false\n")
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    monkeypatch.setattr(ray_node, "_HEAD_S_MAX", 0.6)
+
+
+@pytest.mark.usefixtures("with_ray")
+def test_a_head_that_is_not_there_is_named_at_once() -> None:
+    with pytest.raises(UserError, match=r"No head of a fleet answers at 127\.0\.0\.9:9: nothing listens there"):
+        ray_node.start_node("127.0.0.1", "127.0.0.9:9", "load")
+    assert ray_node.end_node() == []
+
+
+@pytest.mark.usefixtures("with_ray")
+def test_a_port_of_rays_that_another_program_has_is_named_with_that_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, socket.create_server(("127.0.0.1", 0)) as head:
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(ray_node, "_PORTS", {"node-manager": port})
+        message = rf"Ray can't listen on port {port} of this host: .* \(process {os.getpid()}\) has it"
+        with pytest.raises(UserError, match=message):
+            ray_node.start_node("127.0.0.2", f"127.0.0.1:{head.getsockname()[1]}", "load")
+    assert ray_node.end_node() == []
 
 
 def test_a_host_without_ray_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
