@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 from fleet_hosts import NEEDS, Namespace, ip, namespaces
+from patience import wait_for
 
 pytestmark = NEEDS
 AHEAD_S = 7200
@@ -57,6 +58,7 @@ def test_two_hosts_become_a_fleet_and_leave_nothing(hosts: list[Namespace], tmp_
         ("10.213.7.2", "load", True),
     ]
     check(head, tmp_path)
+    comes_back(head, other)
     assert all(entered_by_nobody(host) == "" for host in hosts)
     assert not listens(head, METRICS_OF_HEAD)
     if shutil.which("nft"):
@@ -75,6 +77,19 @@ def test_two_hosts_become_a_fleet_and_leave_nothing(hosts: list[Namespace], tmp_
         if shutil.which("nft"):
             line = ["ip", "netns", "exec", host.name, "nft", "list", "tables"]
             assert subprocess.run(line, check=True, capture_output=True, text=True).stdout == ""
+
+
+def comes_back(head: Namespace, other: Namespace) -> None:
+    """Ray that ended on a host is missed at once, and started again there by itself."""
+
+    def states() -> list[bool]:
+        return [host["alive"] for host in head.json("fleet", "status")["hosts"]]
+
+    (ray,) = (process for process in other.processes if process.name() == "raylet")
+    ray.kill()
+    ray.wait(10)
+    assert states() == [True, False]
+    wait_for(lambda: states() == [True, True], 300.0, "it is in the fleet again")
 
 
 METRICS_OF_HEAD = 7008

@@ -18,6 +18,8 @@ from fleet_hosts import NEEDS, Namespace, ip, join, namespaces, started
 from patience import wait_for
 
 from tidegauge.hosts.network import NAMED, can_connect
+from tidegauge.model.reason import ReasonKind
+from tidegauge.model.use import Resource
 from tidegauge.store.telemetry import HOSTS, METRICS, read_telemetry
 from tidegauge.systems.kafka.metrics import find_jmx_exporter
 
@@ -214,6 +216,24 @@ def test_a_link_that_is_limited_is_named(hosts: list[Namespace], tmp_path: Path)
     found = [f"{limiting['resource']} {limiting['subject']}", *limiting["others"]]
     assert any(clause.startswith(f"network of {slow.address}") for clause in found), found
     assert not any(clause.startswith("network of") and slow.address not in clause for clause in found), found
+
+
+def test_a_load_host_whose_link_holds_it_back_is_not_the_systems_fault(hosts: list[Namespace], tmp_path: Path) -> None:
+    slow = hosts[2]
+    limit = ["tc", "qdisc", "add", "dev", "eth0", "root"]
+    rate = ["tbf", "rate", "800kbit", "burst", "16kbit", "latency", "200ms"]
+    subprocess.run(["ip", "netns", "exec", slow.name, *limit, *rate], check=True)
+    try:
+        done = hosts[0].tidegauge(*arguments(tmp_path, "kafka", LATENCY.replace("200", "400") % "8s"))
+        assert done.returncode == 3, done.stdout + done.stderr
+    finally:
+        subprocess.run(["ip", "netns", "exec", slow.name, *limit[:2], "del", *limit[3:]], check=True)
+    (trial,) = (newest_run() / "trials").iterdir()
+    stored = json.loads((trial / "result.json").read_text())
+    (reason,) = (reason["text"] for reason in stored["remarks"]["reasons"] if reason["kind"] == ReasonKind.HELD_BACK)
+    assert reason.startswith(f"load generator 2 of 2 on {slow.address} got through")
+    assert stored["result"]["limiting"]["resource"] != Resource.REPLICATION
+    assert ReasonKind.NOT_KEPT_UP not in {warning["kind"] for warning in stored["remarks"]["warnings"]}
 
 
 @needs_cpu_limit

@@ -95,6 +95,14 @@ def test_a_node_is_on_each_host_and_nothing_stays(
     settings = (stored / "settings.json").read_text()
     assert all(address in settings for address in ("10.213.8.2", "10.213.8.3", "10.213.8.4"))
     assert json.loads((stored / "trial.json").read_text())["page_cache"] == {"dropped": True, "reason": ""}
+    environment = json.loads((stored.parents[1] / "environment.json").read_text())
+    assert {address: at_work["nodes"] for address, at_work in environment["hosts"].items()} == {
+        "10.213.8.2": [1],
+        "10.213.8.3": [2],
+        "10.213.8.4": [3],
+    }
+    (disk,) = environment["hosts"]["10.213.8.2"]["facts"]["disks"].values()
+    assert disk["file_system"] == "tmpfs"
     # Written on the hosts, and brought here.
     assert all((stored / "logs" / f"{process}-{number}.log").stat().st_size for number in (1, 2, 3))
     assert [started(host) for host in others] == [[], [], []]
@@ -130,6 +138,18 @@ def going(hosts: list[Namespace], tmp_path: Path) -> Iterator[Going]:
         process.wait()
         reader.join()
         wait_for(lambda: not any(started(host) for host in hosts), 60.0, "everything has ended")
+
+
+def test_data_in_memory_is_never_on_disk(hosts: list[Namespace], tmp_path: Path) -> None:
+    """The runs of this module are in memory on every server's host."""
+    arguments = campaign(tmp_path, "kafka")
+    path = tmp_path / "apart.yaml"
+    path.write_text(path.read_text().replace("durability: 2", "durability: 1"))
+    done = hosts[0].tidegauge(*arguments)
+    assert done.returncode == 2, done.stdout
+    said = " ".join(done.stderr.split())
+    assert "at durability level 1 needs a disk" in said
+    assert f"on 10.213.8.2 is in memory (tmpfs at {RUNS})" in said
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +15,7 @@ import typer
 from tidegauge.cli.options import Json
 from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, Output
 from tidegauge.errors import UserError
+from tidegauge.numbers import plural
 
 if TYPE_CHECKING:
     from tidegauge.fleet.ray_launcher import RayLauncher
@@ -48,7 +50,6 @@ FleetPath = Annotated[
         metavar="[FILE]", help="A fleet file, which says what the fleet is to have.", exists=True, dir_okay=False
     ),
 ]
-_ROLE_PATTERN = r"[a-z][a-z0-9-]{0,30}"
 
 
 @app.command(epilog="Example: tidegauge fleet head --address 10.77.0.1")
@@ -141,14 +142,85 @@ def check(file: FleetPath = None, *, as_json: Json = False) -> int:
     return EXIT_FAILED if findings.problems else EXIT_GOOD
 
 
+@app.command(epilog="Example: tidegauge fleet up hosts.txt")
+def up(
+    hosts: Annotated[
+        Path,
+        typer.Argument(
+            metavar="HOSTS", help="A line for each other host, as ssh knows it, and its role: 10.77.0.2 server."
+        ),
+    ],
+    *,
+    address: Address = None,
+    wheel: Annotated[
+        Path | None,
+        typer.Option("--wheel", metavar="FILE", help="What is installed there (default: the newest in dist/)."),
+    ] = None,
+    program: Annotated[
+        str, typer.Option("--program", metavar="PATH", help="Tidegauge that is there already (default: none).")
+    ] = "",
+    ssh: Annotated[str, typer.Option("--ssh", metavar="COMMAND", help="The ssh client with its options.")] = "ssh",
+    as_json: Json = False,
+) -> int:
+    """Begin a fleet here, install Tidegauge on other hosts by ssh, and let them join. Repeat it after an update."""
+    from tidegauge.fleet import by_ssh, ray_node
+    from tidegauge.report.envelopes import FleetUp
+    from tidegauge.report.fleet import up_report
+
+    out = Output(as_json)
+    fleet = by_ssh.SshFleet(by_ssh.read_hosts(hosts), tuple(shlex.split(ssh)), program)
+    built = wheel or by_ssh.newest_wheel(Path("dist"))
+    node = ray_node.running_node()
+    if node is None:
+        own_address = _checked_address(address) or ray_node.own_address()
+        out.say(f"starting the head on {own_address} ...")
+        node = ray_node.start_node(own_address, f"{own_address}:{ray_node.HEAD_PORT}", "controller")
+    elif not node.is_head:
+        raise UserError(f"This host is in the fleet of {node.head}.", "tidegauge fleet down ends that.")
+    by_ssh.keep_ssh_fleet(fleet)
+    token = ray_node.token_path().read_text()
+
+    def put_and_join(host: by_ssh.SshHost) -> None:
+        if fleet.install(host, built):
+            out.say(f"{host.destination}: installed")
+        fleet.join(host, node.head, token)
+        out.say(f"{host.destination}: joined as {host.role}")
+
+    problems = fleet.problems_of(put_and_join)
+    file = hosts.with_suffix(".yaml")
+    if not file.exists():
+        file.write_text(by_ssh.fleet_text(fleet))
+    joined = len(fleet.hosts) - len(problems)
+    joined_words = f"{joined} of {plural(len(fleet.hosts), 'host')} joined {node.head}."
+    content = FleetUp(
+        schema="tidegauge.fleetup/1", head=node.head, joined=joined, problems=problems, fleet_file=str(file)
+    )
+    out.show(up_report(problems, joined_words, f"{out.program} fleet check {file}"), content)
+    return EXIT_FAILED if problems else EXIT_GOOD
+
+
 @app.command(epilog="Example: tidegauge fleet down")
-def down(*, as_json: Json = False) -> int:
+def down(
+    *,
+    everywhere: Annotated[
+        bool, typer.Option("--all", help="First take out the hosts that `fleet up` let join (default: this one only).")
+    ] = False,
+    as_json: Json = False,
+) -> int:
     """Take this host out of the fleet; at the head, end it: other hosts' parts then end within some ten minutes."""
-    from tidegauge.fleet import ray_node
+    from tidegauge.fleet import by_ssh, ray_node
     from tidegauge.report.envelopes import FleetDown
 
+    problems: list[str] = []
+    if everywhere:
+        fleet = by_ssh.kept_ssh_fleet()
+        if fleet is None:
+            raise UserError("No hosts are known here.", "--all is for those that `tidegauge fleet up` let join.")
+        problems = fleet.problems_of(fleet.leave)
+        if not problems:
+            by_ssh.forget_ssh_fleet()
     node = ray_node.running_node()
-    left = ray_node.end_node()
+    left = [*problems, *ray_node.end_node()]
     text = "\n".join(left) or (
         "Nothing ran here." if node is None else f"This host is no longer in the fleet of {node.head}."
     )
@@ -226,7 +298,9 @@ def _checked_address(text: str | None) -> str:
 
 
 def _checked_role(role: str) -> str:
-    if not re.fullmatch(_ROLE_PATTERN, role):
+    from tidegauge.fleet.by_ssh import ROLE_PATTERN
+
+    if not re.fullmatch(ROLE_PATTERN, role):
         raise UserError(
             f"--role {role}: must begin with a letter and hold only lower-case letters, digits and '-', at most 31.",
             "Name a role such as server, load, keeper or controller.",

@@ -266,6 +266,16 @@ CheckedFleet = _with_fields(
 )
 
 
+class FleetUp(TypedDict):
+    """`fleet up` with --json: how many hosts joined, and what went wrong on which other."""
+
+    schema: Literal["tidegauge.fleetup/1"]
+    head: str
+    joined: int
+    problems: Sequence[str]
+    fleet_file: str
+
+
 class FleetDown(TypedDict):
     """`fleet down` with --json."""
 

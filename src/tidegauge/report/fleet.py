@@ -58,6 +58,13 @@ def joined_report(joined: Joined, join_line: str = "") -> RenderableType:
     return Group(*lines, Text(), Paragraph(warning))
 
 
+def up_report(problems: Iterable[str], joined_words: str, next_line: str) -> RenderableType:
+    """`fleet up`: what went wrong on hosts, how many joined, and the command that looks at them all."""
+    lines = [bullet(problem, "red") for problem in problems]
+    # Whole, to be copied.
+    return Group(*lines, Paragraph(joined_words), Text(f"  {next_line}", no_wrap=True, overflow="ignore"))
+
+
 def hosts_content(hosts: Sequence[FleetHost]) -> dict[str, Any]:
     """`fleet status` as plain data."""
     content: dict[str, Any] = plain_value(FleetHosts(schema="tidegauge.fleet/1", hosts=hosts))

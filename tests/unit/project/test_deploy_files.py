@@ -137,3 +137,35 @@ def test_commands_are_those_of_the_command_line(command: str) -> None:
     verbs = words[:2] if words[0] == "fleet" else words[:1]
     help_text = CliRunner().invoke(app, [*verbs, "--help"], env={"COLUMNS": "200"}).stdout
     assert all(word in help_text for word in words if word.startswith("--")), help_text
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_a_head_by_ray_up_has_what_its_autoscaler_and_ray_down_need(name: str) -> None:
+    cluster = loaded(name)
+    start = " ".join(cluster["head_start_ray_commands"])
+    # Ray there is root's: ssh looks for the key in root's home, whatever HOME says.
+    assert "sudo install -m 600 ~/ray_bootstrap_key.pem /root/" in start
+    # A host may have several addresses, such as a container bridge's.
+    assert "--address" in start
+    (setup,) = cluster["setup_commands"]
+    assert "~/dist/tidegauge-*.whl" in setup, "nothing of this name is on PyPI"
+    assert '"$1" = stop' in setup
+    assert cluster["file_mounts"]["/home/ubuntu/dist"] == "./dist"
+
+
+@pytest.mark.parametrize("name", CLUSTERS[:2])
+def test_hosts_on_aws_have_an_image_and_disks_that_a_second_time_are_left_alone(name: str) -> None:
+    for role, kind in loaded(name)["available_node_types"].items():
+        assert "ubuntu/server/24.04" in kind["node_config"]["ImageId"], "Ray's own is Ubuntu 18.04"
+        if role == SERVER_ROLE:
+            (disks,) = (line for line in kind["worker_setup_commands"] if "mkfs" in line)
+            assert disks.index("mountpoint -q") < disks.index("mkfs")
+
+
+def test_containers_that_wait_for_the_head_have_its_token() -> None:
+    spec = loaded("kuberay.yaml")["spec"]
+    for group in (spec["headGroupSpec"], *spec["workerGroupSpecs"]):
+        (container,) = group["template"]["spec"]["containers"]
+        environment = {entry["name"]: entry["value"] for entry in container["env"]}
+        assert environment == {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": "/secrets/token"}
+        assert any(mount["mountPath"] == "/secrets" for mount in container["volumeMounts"])
