@@ -451,7 +451,8 @@ def _ray_program() -> Path:
     if not path.exists():
         raise UserError(
             "Fleets need Ray, which is not installed here.",
-            "pip install 'tidegauge[fleet]', or `make fleet` in a checkout, on every host of the fleet.",
+            "On every host: `make fleet` in a checkout, or pip install the wheel of `make wheel` with [fleet] behind "
+            "its name; `tidegauge fleet up` does that over ssh.",
         )
     return path
 
