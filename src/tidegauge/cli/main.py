@@ -83,7 +83,7 @@ from tidegauge.cli.options import (
     overrides_of,
     ready_campaign,
     refuse_underscores,
-    usable_paths,
+    usable_path,
 )
 from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, Output, accept_all_characters
 from tidegauge.errors import TidegaugeError, UserError
@@ -518,13 +518,17 @@ def _seconds_within(text: str | None) -> float | None:
 )
 def omb(
     workloads: Annotated[
-        list[Path], typer.Argument(help="Workload files of the OpenMessaging Benchmark.", callback=usable_paths)
+        list[Path], typer.Argument(help="Workload files of the OpenMessaging Benchmark.", parser=usable_path)
     ],
     *,
     driver: Annotated[
         list[Path] | None,
         typer.Option(
-            "--driver", "-d", help="Driver files; each workload is run on each of them.", callback=usable_paths
+            "--driver",
+            "-d",
+            help="Driver files; each workload is run on each of them.",
+            parser=usable_path,
+            metavar="PATH",
         ),
     ] = None,
     managed: Annotated[
@@ -536,7 +540,10 @@ def omb(
     output_directory: Annotated[
         Path | None,
         typer.Option(
-            "--output-directory", help="Where OMB's JSON goes, beside the run's directory.", callback=usable_paths
+            "--output-directory",
+            help="Where OMB's JSON goes, beside the run's directory.",
+            parser=usable_path,
+            metavar="PATH",
         ),
     ] = None,
     level: Level = None,
@@ -701,19 +708,28 @@ def report(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="The file to write (default: report.html in the run).", callback=usable_paths
+            "--output",
+            "-o",
+            help="The file to write (default: report.html in the run).",
+            parser=usable_path,
+            metavar="PATH",
         ),
     ] = None,
     svg: Annotated[
-        Path | None, typer.Option("--svg", help="A directory for every plot as SVG.", callback=usable_paths)
+        Path | None,
+        typer.Option("--svg", help="A directory for every plot as SVG.", parser=usable_path, metavar="PATH"),
     ] = None,
     png: Annotated[
-        Path | None, typer.Option("--png", help="A directory for every plot as PNG.", callback=usable_paths)
+        Path | None,
+        typer.Option("--png", help="A directory for every plot as PNG.", parser=usable_path, metavar="PATH"),
     ] = None,
     csv: Annotated[
         Path | None,
         typer.Option(
-            "--csv", help="A directory for results, findings and seconds as CSV tables.", callback=usable_paths
+            "--csv",
+            help="A directory for results, findings and seconds as CSV tables.",
+            parser=usable_path,
+            metavar="PATH",
         ),
     ] = None,
     runs_dir: RunsDir = DEFAULT_RUNS,
@@ -731,7 +747,11 @@ def index(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="The file to write (default: index.html beside the runs).", callback=usable_paths
+            "--output",
+            "-o",
+            help="The file to write (default: index.html beside the runs).",
+            parser=usable_path,
+            metavar="PATH",
         ),
     ] = None,
     runs_dir: RunsDir = DEFAULT_RUNS,
@@ -762,7 +782,11 @@ def history(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="The page to write (default: history.html beside the runs).", callback=usable_paths
+            "--output",
+            "-o",
+            help="The page to write (default: history.html beside the runs).",
+            parser=usable_path,
+            metavar="PATH",
         ),
     ] = None,
     runs_dir: RunsDir = DEFAULT_RUNS,
@@ -789,7 +813,11 @@ def schema(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Directory for the schema, or for all if NAME is left out.", callback=usable_paths
+            "--output",
+            "-o",
+            help="Directory for the schema, or for all if NAME is left out.",
+            parser=usable_path,
+            metavar="PATH",
         ),
     ] = None,
     as_json: Json = False,
@@ -824,7 +852,8 @@ def doctor(
         typer.Option(
             "--disk",
             help="A directory on a disk to measure; may be repeated (default: where runs go).",
-            callback=usable_paths,
+            parser=usable_path,
+            metavar="PATH",
         ),
     ] = None,
     no_measure: Annotated[

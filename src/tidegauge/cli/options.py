@@ -25,17 +25,22 @@ from tidegauge.published import PublishedScale
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead; progress goes to standard error.")]
 
 
-def usable_paths(value: Any) -> Any:
-    """The path, or paths, of an option. Raises `UserError` for what no path can be, such as a name too long."""
-    for path in value if isinstance(value, list | tuple) else (value,):
-        if path is not None:
-            check_path(path)
-    return value
+def usable_path(text: str | Path) -> Path:
+    """The path that an option gives. Raises `UserError` for what no path can be, such as a name too long.
+
+    Raises `BadParameter` for "", which `Path` would take for the working directory.
+    """
+    if text == "":
+        raise typer.BadParameter("no path is given ('.' is the working directory)")
+    check_path(Path(text))
+    return Path(text)
 
 
 RunsDir = Annotated[
     Path,
-    typer.Option("--runs-dir", envvar="TIDEGAUGE_RUNS", help="Where run directories are.", callback=usable_paths),
+    typer.Option(
+        "--runs-dir", envvar="TIDEGAUGE_RUNS", help="Where run directories are.", parser=usable_path, metavar="PATH"
+    ),
 ]
 Level = Annotated[
     int | None, typer.Option("--level", min=1, max=4, help="Durability level, 1 to 4, whatever a file says.")
@@ -62,7 +67,7 @@ DataDir = Annotated[
         "--data-dir",
         metavar="PATH",
         help="Disk for the servers' data (default: in the run directory); may be repeated: nodes use them in turn.",
-        callback=usable_paths,
+        parser=usable_path,
     ),
 ]
 Heap = Annotated[
@@ -198,7 +203,7 @@ SameWithinText = Annotated[
 
 Junit = Annotated[
     Path | None,
-    typer.Option("--junit", metavar="FILE", help="Also write JUnit XML there, for CI.", callback=usable_paths),
+    typer.Option("--junit", metavar="FILE", help="Also write JUnit XML there, for CI.", parser=usable_path),
 ]
 Markdown = Annotated[
     Path | None,
@@ -206,7 +211,7 @@ Markdown = Annotated[
         "--markdown",
         metavar="FILE",
         help="Also write a GitHub-flavoured Markdown summary there.",
-        callback=usable_paths,
+        parser=usable_path,
     ),
 ]
 
@@ -214,7 +219,7 @@ Html = Annotated[
     Path | None,
     typer.Option(
         "--html", metavar="FILE", help="Also write a page there, with pictures, to be read offline.",
-        callback=usable_paths,
+        parser=usable_path,
     ),
 ]  # fmt: skip
 

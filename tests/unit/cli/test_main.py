@@ -264,6 +264,14 @@ def test_a_runs_directory_that_cannot_be_written(capsys: pytest.CaptureFixture[s
     assert "--runs-dir" in shown
 
 
+@pytest.mark.parametrize("option", ["--runs-dir", "--data-dir", "--junit"])
+def test_an_empty_path_is_not_the_working_directory(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["quick", "--dry-run", option, ""]) == 2
+    shown = capsys.readouterr().err
+    assert option in shown
+    assert "no path is given ('.' is the working directory)" in shown
+
+
 @pytest.mark.parametrize("verb", ["quick", "run", "runs", "show", "clean"])
 def test_every_verb_has_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command([verb, "--help"]) == 0
