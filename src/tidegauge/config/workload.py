@@ -106,7 +106,10 @@ def parse_workload(data: Mapping[str, Any], source: Source, at: KeyPath, beside:
             f"are {size(POOL_BYTES_MAX)}",
         )
     check_roles(fields, data, source, at)
-    _check_short_messages(fields, source, at)
+    if fields.producers and (
+        must_be := size_for_checks(fields.message_size, fields.existing_topics, fields.producers, fields.consumers)
+    ):
+        source.complain((*at, "message-size"), f"'{fields.message_size}B': must be {must_be}")
     if payload_file is None or len(source.problems) > before:
         return None
     return _to_workload(fields, payload_file)
@@ -136,17 +139,16 @@ def check_roles(fields: WorkloadFields, data: Mapping[str, Any], source: Source,
     _check_subscriptions(fields, data, source, at)
 
 
-def _check_short_messages(fields: WorkloadFields, source: Source, at: KeyPath) -> None:
-    """What is sent with less than a whole header can't always be told from what others sent."""
-    complaint = ""
-    if not fields.producers or fields.message_size >= CHECKED_BYTES:
-        return
-    if fields.existing_topics:
-        complaint = f"{CHECKED_BYTES}B or more, else they can't be told from others' in 'existing-topics'"
-    elif fields.message_size < NAMED_BYTES and (fields.producers > 1 or fields.consumers > 1):
-        complaint = f"{NAMED_BYTES}B or more with several producers or consumers, since shorter ones name no producer"
-    if complaint:
-        source.complain((*at, "message-size"), f"'{fields.message_size}B': must be {complaint}")
+def size_for_checks(message_bytes: int, existing_topics: Sequence[str], producers: int, consumers: int) -> str:
+    """What size messages must have that so many clients send and receive, where these are too short; else "".
+
+    What is sent with less than a whole header can't always be told from what others sent.
+    """
+    if existing_topics and message_bytes < CHECKED_BYTES:
+        return f"{CHECKED_BYTES}B or more, else they can't be told from others' in topics that are there"
+    if message_bytes < NAMED_BYTES and (producers > 1 or consumers > 1):
+        return f"{NAMED_BYTES}B or more with several producers or consumers, since shorter ones name no producer"
+    return ""
 
 
 def _check_subscriptions(fields: WorkloadFields, data: Mapping[str, Any], source: Source, at: KeyPath) -> None:

@@ -23,9 +23,9 @@ from tidegauge.campaign.read.attach import parse_attach
 from tidegauge.campaign.read.auth import keep_in_memory
 from tidegauge.config.fields import member_of
 from tidegauge.config.source import Source, read_source, validate
-from tidegauge.config.workload import COUNT_MAX, TopicName, bodies_most
+from tidegauge.config.workload import COUNT_MAX, TopicName, bodies_most, size_for_checks
 from tidegauge.model.level import AS_FOUND
-from tidegauge.model.workload import HEADER_BYTES, MESSAGE_BYTES_MAX, RECORDS_MAX, Keys, Payload, Workload
+from tidegauge.model.workload import MESSAGE_BYTES_MAX, RECORDS_MAX, Keys, Payload, Workload
 from tidegauge.places import is_file
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
@@ -487,7 +487,7 @@ def _check_times(fields: WorkloadFile, source: Source) -> None:
 def _check_rates(fields: WorkloadFile, source: Source) -> None:
     """Notes in the source what is wrong with rates that change with time."""
     key = fields.sends_by_turns
-    if fields.producer_rate_timeline and not fields.producer_initial_rate:
+    if fields.producer_rate_timeline and fields.producer_initial_rate is None:
         source.complain(("producerRateTimeline",), "needs producerInitialRate, the rate before its first time")
     for number, point in enumerate(fields.producer_rate_list):
         is_time = len(point) == _OF_CLOCK and 0 <= point[0] < 24 and 0 <= point[1] < 60
@@ -507,11 +507,11 @@ def _check_rates(fields: WorkloadFile, source: Source) -> None:
 
 def _read_payload(fields: WorkloadFile, source: Source) -> Payload | None:
     size = fields.message_size
-    if not HEADER_BYTES <= size <= MESSAGE_BYTES_MAX:
-        source.complain(
-            ("messageSize",),
-            f"'{size}': must be from {HEADER_BYTES} (a message carries what it is checked by) to {MESSAGE_BYTES_MAX}",
-        )
+    must_be = "" if 1 <= size <= MESSAGE_BYTES_MAX else f"from 1 to {MESSAGE_BYTES_MAX}"
+    if not must_be and not fields.only_reads:
+        must_be = size_for_checks(size, fields.existing_topics, fields.producers_per_topic, fields.consumers)
+    if must_be:
+        source.complain(("messageSize",), f"'{size}': must be {must_be}")
         return None
     if fields.use_randomized_payloads:
         bodies = fields.randomized_payload_pool_size

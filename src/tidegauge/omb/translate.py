@@ -55,6 +55,7 @@ _MEANING_OF_PUBLISHING = (
     "the report's response time is from the intended time and holds both. docs/omb.md has the rest."
 )
 _MEANING_OF_READING = "endToEndLatency is from the intended time, on one clock, and no value is left out."
+_NO_TIMES = "endToEndLatency is empty: messages so short have no room for the time at which they were sent."
 
 
 @dataclass(frozen=True)
@@ -269,7 +270,7 @@ def _meaning_of_figures(workload: Workload) -> list[str]:
     return [
         f"Each producer has at most {workload.in_flight_messages():,} messages in flight; OMB has no such bound.",
         _MEANING_OF_PUBLISHING,
-        *([_MEANING_OF_READING] if workload.subscriptions else []),
+        *([_NO_TIMES if workload.unchecked() else _MEANING_OF_READING] if workload.subscriptions else []),
     ]
 
 
@@ -356,7 +357,9 @@ def _scheduled_experiment(
     """A workload whose rate changes with time, evenly from point to point, as in the forks that have such."""
     fields = read.fields
     key, points = fields.sends_by_turns, [(at_s * time_scale, rate) for at_s, rate in fields.rate_points]
-    spans = _spans_of_rates(float(fields.producer_initial_rate or points[0][1]), points, measure_s)
+    spans = _spans_of_rates(
+        float(points[0][1] if fields.producer_initial_rate is None else fields.producer_initial_rate), points, measure_s
+    )
     rates_noted = {
         f"{key} becomes a schedule of `latency` over testDurationMinutes, {plural(len(spans), 'part')}, which begins "
         "with what is measured; in the fork the warm-up is part of it.": True,

@@ -217,6 +217,10 @@ TIMELINE = "[{timeSeconds: 120, rate: 500}, {timeSeconds: 60, rate: 1000}]"
             {"producerRateTimeline": TIMELINE, "producerInitialRate": 200},
             [(60, 200, 200), (60, 1000, 500), (180, 500, 500)],
         ),
+        (
+            {"producerRateTimeline": TIMELINE, "producerInitialRate": 0},
+            [(60, 0, 0), (60, 1000, 500), (180, 500, 500)],
+        ),
         ({"producerRateList": "[[4, 0, 500], [4, 2, 1000]]"}, [(120, 500, 1000), (180, 1000, 1000)]),
         ({"producerRateList": "[[4, 10, 1000], [4, 0, 500]]"}, [(300, 500, 750)]),
         ({"producerRateList": "[[1, 100], [2, 0]]"}, [(60, 100, 100), (60, 100, 0), (180, 0, 0)]),

@@ -156,7 +156,8 @@ SCENES: dict[str, Scene] = {
     "too many topics": said_of(topics=10_000_001),
     "no end": said_of(testDurationMinutes=0),
     "nobody reads": said_of(subscriptionsPerTopic=0),
-    "tiny messages": said_of(messageSize=10),
+    "tiny messages": said_of(messageSize=7),
+    "short messages": said_of(messageSize=15),
     "no bodies": said_of(randomizedPayloadPoolSize=0),
     "random bodies, and a file": said_of(payloadFile="whole.data"),
     "no file of payloads": said_of(**PLAIN),
@@ -261,7 +262,7 @@ CLAIMS = [
     Claim("'{}': must be at most {}", "a backlog of a zettabyte", "a backlog"),
     Claim("'{}': a backlog (consumerBacklogSizeGB) is built", "a backlog without a rate", "a rate of 0"),
     Claim("'{}': must be 0 (what is drained", "a backlog to a thousandth", "a backlog as far as it goes"),
-    Claim("'{}': must be from {} (a message carries", "tiny messages", "files"),
+    Claim("'{}': must be {}", "tiny messages", "files"),
     Claim("'{}': must be from 1 to {}", "no bodies", "files"),
     Claim("driverClass: {} speaks {}'s protocol", "a product's driver", "Kafka"),
     Claim("Neither payloadFile nor useRandomized", "no file of payloads", "a file of payloads"),
@@ -274,7 +275,8 @@ CLAIMS = [
     Claim("{} has {} bytes, but messageSize", "a file of another size", "a file of payloads"),
     # omb/translate.py
     Claim("publishLatency in OMB's JSON", "files", "days"),
-    Claim("endToEndLatency is from the intended time", "files", "nobody reads"),
+    Claim("endToEndLatency is from the intended time", "files", "short messages"),
+    Claim("endToEndLatency is empty: messages so short", "short messages", "files"),
     *claims_of(
         "files, at a level", "files, to be managed",
         "level {}, which the settings of {} mean", "{}: instead of {}; checked by reading back",

@@ -52,7 +52,8 @@ def test_an_unknown_key_is_refused_with_its_line_and_the_nearest(tmp_path: Path)
         ({"consumerBacklogSizeGB": 1, "backlogDrainRatio": 0.001}, ["backlogDrainRatio: '0.001'", "at least 0.01"]),
         ({"consumerBacklogSizeGB": 10**30}, ["consumerBacklogSizeGB: '1000000000", "at most 1,000,000"]),
         ({"testDurationMinutes": 0}, ["testDurationMinutes: '0'", "never ends"]),
-        ({"messageSize": 10}, ["messageSize: '10'", "48"]),
+        ({"messageSize": 0}, ["messageSize: '0'", "from 1 to 20971520"]),
+        ({"messageSize": 7, "producersPerTopic": 2}, ["messageSize: '7'", "8B or more", "name no producer"]),
         ({"keyDistributor": "KEY_ROUNDROBIN"}, ["keyDistributor", "did you mean 'KEY_ROUND_ROBIN'?"]),
         ({"useRandomizedPayloads": "false", "payloadFile": "none.data"}, ["'none.data': there is no such file"]),
         ({"randomizedPayloadPoolSize": 0}, ["randomizedPayloadPoolSize: '0'"]),
@@ -65,6 +66,22 @@ def test_what_cannot_be_run_is_refused_by_name(tmp_path: Path, changes: dict[str
     assert len(problems) == 1, problems
     for word in words:
         assert word in problems[0]
+
+
+def test_messages_may_be_as_short_and_as_long_as_those_of_campaigns(tmp_path: Path) -> None:
+    for message_bytes in (1, 20 << 20):
+        read, source = read_workload(
+            write(tmp_path, messageSize=message_bytes, producersPerTopic=1, consumerPerSubscription=1)
+        )
+        workload = translate_workload(read) if read else None
+        assert source.problems == []
+        assert workload is not None
+        assert workload.payload.message_bytes == message_bytes
+    (problem,) = refused(tmp_path, messageSize=15, topicNames="[orders]")
+    assert "messageSize: '15': must be 16B or more" in problem
+    read, _ = read_workload(write(tmp_path, messageSize=15, topicNames="[orders]", consumerOnly="true"))
+    assert read is not None
+    assert translate_workload(read) is not None
 
 
 def test_a_payload_file_is_found_above_the_workload_and_must_have_the_size(tmp_path: Path) -> None:
