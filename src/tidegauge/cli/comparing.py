@@ -25,12 +25,13 @@ from tidegauge.model.labels import NEWEST
 from tidegauge.model.trial import LoadResult, point_words
 from tidegauge.model.variant import SameWithin, parse_same_within
 from tidegauge.places import is_file
+from tidegauge.plain import grouped
 from tidegauge.report import across
 from tidegauge.report.html.comparison import comparison_page
 from tidegauge.report.layout import Paragraph, shown_path
 from tidegauge.report.omb_results import omb_results_content, show_omb_results
 from tidegauge.store.details import read_disclosed
-from tidegauge.store.omb_results import OmbResult, read_omb_result, trial_as_omb_result
+from tidegauge.store.omb_results import OmbResult, merge_repeats, read_omb_result, trial_as_omb_result
 
 
 @dataclass(frozen=True)
@@ -143,17 +144,17 @@ def _compare_with_omb(
 
 
 def _loads_as_omb_results(run: store.StoredRun) -> list[OmbResult]:
-    """The first trial of each load of a run, in OMB's terms. Raises `UserError` if there is none."""
-    loads: dict[str, tuple[Path, LoadResult]] = {}
+    """Each load of a run over its repeats, in OMB's terms. Raises `UserError` if there is none."""
+    loads: list[tuple[str, OmbResult]] = []
     for trial in run.trials:
         result = trial.result
         if isinstance(result, LoadResult) and (trial.trial_id in run.confirmed or not result.spec.exploratory):
             point = f" [{point_words(result.spec.point)}]" if result.spec.point else ""
             name = f"{run.path.name}, {result.spec.system}, {result.spec.experiment}{point}"
-            loads.setdefault(name, (trial.directory, result))
+            loads.append((name, trial_as_omb_result(name, trial.directory, result)))
     if not loads:
         raise UserError(f"{run.path.name} has no load that could be set beside OMB's.")
-    return [trial_as_omb_result(name, directory, result) for name, (directory, result) in loads.items()]
+    return [merge_repeats(trials) for trials in grouped(loads).values()]
 
 
 def _show_no_baseline(asked: Regression, later: Path, files: WantedFiles, out: Output, noise: float) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from rich.console import Group
 
-from tidegauge.numbers import count, join_with_and, ms
+from tidegauge.numbers import count, join_with_and, ms, plural
 from tidegauge.report.envelopes import OmbResultContent, OmbResults
 from tidegauge.report.layout import Column, WordTable, headed_bullets, heading
 from tidegauge.store.omb_results import OmbResult
@@ -110,18 +110,28 @@ def remarks_on_omb(results: Sequence[OmbResult]) -> list[str]:
                 f"{letter}: the rate went from {count(one.rates[0])} to {count(one.rates[1])} msg/s between periods, "
                 "as where OMB searches for a rate while it measures: latencies are of all of these rates."
             )
-    remarks += [
-        f"{letter}: this trial is {one.validity}: its figures are shown, and `tidegauge show` says why."
-        for letter, one in zip(_letters(results), results, strict=True)
-        if one.validity
-    ]
-    remarks += _differences(results)
+    remarks += [*_remarks_on_trials(results), *_differences(results)]
     letters = join_with_and([letter for letter, _ in theirs])
     return [
         *remarks,
         f"{letters}: loss, order and damage were not checked, and the durability level is not in the file.",
         "One measurement has no interval: no ratio is given, and no verdict.",
     ]
+
+
+def _remarks_on_trials(results: Sequence[OmbResult]) -> list[str]:
+    """What the trials of ours are whose figures are shown."""
+    remarks = []
+    for letter, one in zip(_letters(results), results, strict=True):
+        if one.repeats > 1 or one.left_out:
+            left_out = f"; {one.left_out} more INVALID, left out" if one.left_out else ""
+            trials = plural(one.repeats, "trial")
+            remarks.append(f"{letter}: figures are geometric means of {trials}, of maxima the largest{left_out}.")
+        if one.validity:
+            remarks.append(
+                f"{letter}: this trial is {one.validity}: its figures are shown, and `tidegauge show` says why."
+            )
+    return remarks
 
 
 def _differences(results: Sequence[OmbResult]) -> list[str]:

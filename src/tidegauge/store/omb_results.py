@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
@@ -13,6 +13,7 @@ from typing import Any
 from tidegauge.errors import UserError
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.regular import read_regular
+from tidegauge.statistics.intervals import geometric_mean
 from tidegauge.store.omb import omb_result
 
 _BYTES_MAX = 64 << 20
@@ -52,6 +53,8 @@ class OmbResult:
         is_cut: whether latencies reach OMB's limit.
         rates: the lowest and the highest publish rate of a period where these are far apart, else None.
         validity: of a trial of ours that is not valid; "" of all others.
+        repeats: how many trials the figures are of.
+        left_out: how many more are INVALID.
     """
 
     name: str
@@ -64,6 +67,8 @@ class OmbResult:
     is_cut: bool = False
     rates: tuple[float, float] | None = None
     validity: str = ""
+    repeats: int = 1
+    left_out: int = 0
 
 
 def read_omb_result(path: Path) -> OmbResult:
@@ -89,6 +94,28 @@ def trial_as_omb_result(name: str, directory: Path, result: LoadResult) -> OmbRe
         in_omb_terms,
         figures={**in_omb_terms.figures, **figures},
         validity="" if result.validity is Validity.VALID else result.validity.shown,
+    )
+
+
+def merge_repeats(trials: Sequence[OmbResult]) -> OmbResult:
+    """The trials of one load as one result: geometric means, of maxima the largest.
+
+    INVALID ones are left out while there are others.
+    """
+    kept = [trial for trial in trials if trial.validity != Validity.INVALID.shown] or list(trials)
+    figures = {}
+    for figure in kept[0].figures:
+        values = [trial.figures[figure] for trial in kept if figure in trial.figures]
+        if len(values) == len(kept):
+            figures[figure] = (
+                max(values) if figure.endswith("_max") else geometric_mean(values) if min(values) > 0 else fmean(values)
+            )
+    return replace(
+        kept[0],
+        figures=figures,
+        validity=next((trial.validity for trial in kept if trial.validity), ""),
+        repeats=len(kept),
+        left_out=len(trials) - len(kept),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from shown_runs import rendered
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
 from tidegauge.report.omb_results import omb_results_content, remarks_on_omb, show_omb_results
-from tidegauge.store.omb_results import OmbResult, read_omb_result
+from tidegauge.store.omb_results import OmbResult, merge_repeats, read_omb_result
 
 OF_2020: dict[str, Any] = {
     "workload": "1 topic",
@@ -103,6 +104,29 @@ def test_what_is_no_result_is_refused(tmp_path: Path, text: str, words: str) -> 
         read_omb_result(tmp_path / "x.json")
 
 
+def ours(value: float, validity: str = "", **figures: float) -> OmbResult:
+    return replace(OURS, figures={"response_ms_p99": value, "response_ms_max": 2 * value, **figures}, validity=validity)
+
+
+def test_repeats_are_one_result() -> None:
+    merged = merge_repeats([ours(2.0, delay_ms_p50=0.0), ours(8.0, delay_ms_p50=1.0), ours(99.0, "INVALID")])
+    assert merged.figures == {"response_ms_p99": 4.0, "response_ms_max": 16.0, "delay_ms_p50": 0.5}
+    assert (merged.validity, merged.repeats, merged.left_out) == ("", 2, 1)
+    (remark,) = [one for one in remarks_on_omb([OURS, merged]) if "geometric" in one]
+    assert remark == "B: figures are geometric means of 2 trials, of maxima the largest; 1 more INVALID, left out."
+    assert "geometric" not in "\n".join(remarks_on_omb([OURS, ours(1.0)]))
+
+
+def test_invalid_repeats_alone_are_shown_as_such() -> None:
+    merged = merge_repeats([ours(2.0, "INVALID"), ours(8.0, "INVALID")])
+    assert (merged.figures["response_ms_p99"], merged.validity, merged.left_out) == (4.0, "INVALID", 0)
+    assert merge_repeats([ours(2.0), ours(8.0, "DOUBTFUL")]).validity == "DOUBTFUL"
+
+
+def test_a_figure_that_a_repeat_does_not_have_is_none() -> None:
+    assert "delay_ms_p50" not in merge_repeats([ours(2.0, delay_ms_p50=1.0), ours(2.0)]).figures
+
+
 def test_it_is_a_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     theirs(tmp_path)
     run = made(tmp_path / "runs", blocks_of("kafka@4.3.1", 1.0, 1.1))
@@ -113,6 +137,7 @@ def test_it_is_a_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert content["schema"] == "tidegauge.ombresults/1"
     assert [one["name"] for one in content["results"]] == [f"{run}, kafka@4.3.1, latency", "theirs.json"]
     assert content["results"][0]["figures"]["response_ms_p99"] > 0
+    assert any("geometric means of 2 trials" in remark for remark in content["remarks"])
     assert run_command([*verb, "--strict"]) == 2
     assert "nothing is judged" in capsys.readouterr().err
     assert run_command(["compare", place, place]) == 0, "of two of OMB's, too"
