@@ -28,6 +28,7 @@ from tidegauge.cli.completing import (
     complete_tags,
 )
 from tidegauge.cli.options import (
+    A_PATH,
     DEFAULT_RUNS,
     AbortOn,
     AllowUnequal,
@@ -523,13 +524,7 @@ def omb(
     *,
     driver: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--driver",
-            "-d",
-            help="Driver files; each workload is run on each of them.",
-            parser=usable_path,
-            metavar="PATH",
-        ),
+        typer.Option("--driver", "-d", help="Driver files; each workload is run on each of them.", **A_PATH),
     ] = None,
     managed: Annotated[
         bool, typer.Option("--managed", help="Start servers here instead of attaching to those that the files name.")
@@ -539,12 +534,7 @@ def omb(
     ] = 1.0,
     output_directory: Annotated[
         Path | None,
-        typer.Option(
-            "--output-directory",
-            help="Where OMB's JSON goes, beside the run's directory.",
-            parser=usable_path,
-            metavar="PATH",
-        ),
+        typer.Option("--output-directory", help="Where OMB's JSON goes, beside the run's directory.", **A_PATH),
     ] = None,
     level: Level = None,
     form: Annotated[str, typer.Option("--form", help="Form of the level, for systems that have several.")] = "",
@@ -707,30 +697,19 @@ def report(
     *,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The file to write (default: report.html in the run).",
-            parser=usable_path,
-            metavar="PATH",
-        ),
+        typer.Option("--output", "-o", help="The file to write (default: report.html in the run).", **A_PATH),
     ] = None,
     svg: Annotated[
         Path | None,
-        typer.Option("--svg", help="A directory for every plot as SVG.", parser=usable_path, metavar="PATH"),
+        typer.Option("--svg", help="A directory for every plot as SVG.", **A_PATH),
     ] = None,
     png: Annotated[
         Path | None,
-        typer.Option("--png", help="A directory for every plot as PNG.", parser=usable_path, metavar="PATH"),
+        typer.Option("--png", help="A directory for every plot as PNG.", **A_PATH),
     ] = None,
     csv: Annotated[
         Path | None,
-        typer.Option(
-            "--csv",
-            help="A directory for results, findings and seconds as CSV tables.",
-            parser=usable_path,
-            metavar="PATH",
-        ),
+        typer.Option("--csv", help="A directory for results, findings and seconds as CSV tables.", **A_PATH),
     ] = None,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
@@ -746,13 +725,7 @@ def index(
     *,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The file to write (default: index.html beside the runs).",
-            parser=usable_path,
-            metavar="PATH",
-        ),
+        typer.Option("--output", "-o", help="The file to write (default: index.html beside the runs).", **A_PATH),
     ] = None,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
@@ -781,13 +754,7 @@ def history(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The page to write (default: history.html beside the runs).",
-            parser=usable_path,
-            metavar="PATH",
-        ),
+        typer.Option("--output", "-o", help="The page to write (default: history.html beside the runs).", **A_PATH),
     ] = None,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
@@ -812,13 +779,7 @@ def schema(
     *,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Directory for the schema, or for all if NAME is left out.",
-            parser=usable_path,
-            metavar="PATH",
-        ),
+        typer.Option("--output", "-o", help="Directory for the schema, or for all if NAME is left out.", **A_PATH),
     ] = None,
     as_json: Json = False,
 ) -> int:
@@ -850,10 +811,7 @@ def doctor(
     disk: Annotated[
         list[Path] | None,
         typer.Option(
-            "--disk",
-            help="A directory on a disk to measure; may be repeated (default: where runs go).",
-            parser=usable_path,
-            metavar="PATH",
+            "--disk", help="A directory on a disk to measure; may be repeated (default: where runs go).", **A_PATH
         ),
     ] = None,
     no_measure: Annotated[

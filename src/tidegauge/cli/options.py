@@ -36,11 +36,12 @@ def usable_path(text: str | Path) -> Path:
     return Path(text)
 
 
+A_PATH: dict[str, Any] = {"parser": usable_path, "metavar": "PATH"}
+"""Of an option that gives a path."""
+
 RunsDir = Annotated[
     Path,
-    typer.Option(
-        "--runs-dir", envvar="TIDEGAUGE_RUNS", help="Where run directories are.", parser=usable_path, metavar="PATH"
-    ),
+    typer.Option("--runs-dir", envvar="TIDEGAUGE_RUNS", help="Where run directories are.", **A_PATH),
 ]
 Level = Annotated[
     int | None, typer.Option("--level", min=1, max=4, help="Durability level, 1 to 4, whatever a file says.")
@@ -65,9 +66,8 @@ DataDir = Annotated[
     list[Path] | None,
     typer.Option(
         "--data-dir",
-        metavar="PATH",
         help="Disk for the servers' data (default: in the run directory); may be repeated: nodes use them in turn.",
-        parser=usable_path,
+        **A_PATH,
     ),
 ]
 Heap = Annotated[
