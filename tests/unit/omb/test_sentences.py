@@ -13,7 +13,7 @@ from tidegauge.errors import UserError
 from tidegauge.omb.files import OF_FORKS as OF_WORKLOADS
 from tidegauge.omb.translate import Chosen, translate_all
 from tidegauge.systems.kafka.omb import OF_FORKS as OF_KAFKA
-from tidegauge.systems.omb import NAMES_OF_TOPICS
+from tidegauge.systems.omb import NAMES_OF_TOPICS, TOPICS_THAT_ARE_THERE
 from tidegauge.systems.pulsar.omb import OF_FORKS as OF_PULSAR
 from tidegauge.systems.rabbitmq.omb import OF_FORKS as OF_RABBITMQ
 
@@ -61,7 +61,7 @@ NO_SENTENCES = (
         text: None
         for keys in (OF_WORKLOADS, OF_KAFKA, OF_PULSAR, OF_RABBITMQ)
         for text in {**keys.noted, **keys.refused}.values()
-        if text != NAMES_OF_TOPICS and not text.startswith("no transactions")
+        if text not in (NAMES_OF_TOPICS, TOPICS_THAT_ARE_THERE) and not text.startswith("no transactions")
     },
     "servers that are started here have no topics",
     "the servers that are started here are",

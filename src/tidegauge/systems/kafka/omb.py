@@ -25,6 +25,7 @@ from tidegauge.systems.omb import (
     AUTH_ADVICE,
     IN_FLIGHT_MESSAGES_MAX,
     NAMES_OF_TOPICS,
+    TOPICS_THAT_ARE_THERE,
     DriverFields,
     DriverTerms,
     KeysOfForks,
@@ -68,9 +69,19 @@ _NOT_HERE = {
     "group.id": "each subscription has a group of its own",
 }
 OF_FORKS = KeysOfForks(
-    noted={"reset": NAMES_OF_TOPICS},
+    noted={
+        "reset": NAMES_OF_TOPICS,
+        "batchSize": "each message is sent by itself, and the client makes its batches, by batch.size and linger.ms",
+        "maxConcurrentTransactions": "each message is sent by itself, in no transaction",
+    },
     refused={
         "requestsPerTransaction": "no transactions are measured: leave it out, and each message is sent by itself",
+        "useTransactions": "no transactions are measured: leave it out, and each message is sent by itself",
+        "skipCreateTopic": TOPICS_THAT_ARE_THERE,
+        "useMyTopic": TOPICS_THAT_ARE_THERE,
+        "topics": TOPICS_THAT_ARE_THERE,
+        "useSharedConsumerGroup": "a subscription has a consumer group of its own: leave it out, or for one group "
+        "write subscriptionsPerTopic: 1",
         "streamConfig": "no Kafka Streams are measured, but producers and consumers: leave it out for these",
     },
 )

@@ -18,6 +18,7 @@ from tidegauge.systems.attach import TlsChoice
 from tidegauge.systems.omb import (
     AUTH_ADVICE,
     IN_FLIGHT_MESSAGES_MAX,
+    TOPICS_THAT_ARE_THERE,
     DriverFields,
     DriverTerms,
     KeysOfForks,
@@ -54,6 +55,9 @@ OF_FORKS = KeysOfForks(
         "consumer.maxTotalReceiverQueueSizeAcrossPartitions": "the clients' queues are bounded over all consumers",
     },
     refused={
+        "client.useMyTopic": TOPICS_THAT_ARE_THERE,
+        "client.topics": TOPICS_THAT_ARE_THERE,
+        "consumer.ackDelayInMs": "a message is acknowledged at once: leave it out",
         "enableTiering": "offloading is a policy of a namespace, and none is changed: set it there, and write false",
     },
 )
