@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.fairness import wanted_tilts
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.parse import parse_campaign
-from tidegauge.campaign.read.variants import REPEAT
+from tidegauge.campaign.read.variants import EXAMPLES, REPEAT
 from tidegauge.errors import UserError
 from tidegauge.model.tilt import only_unequal
 from tidegauge.model.variant import SameWithin
@@ -217,4 +218,36 @@ def test_a_system_listed_twice_leads_to_variants(tmp_path: Path) -> None:
     twice = "[{name: kafka, producer: {linger.ms: 0}}, {name: kafka, producer: {linger.ms: 20}}]"
     says = refused(tmp_path, "", BASE.replace("[kafka]", twice))
     assert "'kafka' is listed twice" in says
-    assert "give 'variants', such as [{name: a, producer: {linger.ms: 0}}" in says
+    (line,) = re.findall("'(variants: .*)'", says)
+    assert line == "variants: [{producer: {linger.ms: 0}}, {producer: {linger.ms: 20}}]"
+    campaign = parse(tmp_path, line + "\n")
+    assert [dict(point.campaign.systems[0].producer) for point in campaign.points] == [
+        {"linger.ms": "0"},
+        {"linger.ms": "20"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("systems", "line"),
+    [
+        (
+            "[kafka, {name: kafka, settings: {num.io.threads: 16}}]",
+            "[{name: unchanged}, {settings: {num.io.threads: 16}}]",
+        ),
+        (
+            "[{name: kafka, version: 4.3.1}, {name: kafka, version: 4.3.1, durability: 4}]",
+            "[{version: 4.3.1}, {version: 4.3.1, durability: 4}]",
+        ),
+        ("[kafka, kafka]", EXAMPLES),
+        (
+            "[kafka, {name: kafka, replication-factor: 1}]",
+            "[{name: a, producer: {linger.ms: 0}}, {name: b, producer: {linger.ms: 20}}]",
+        ),
+        (
+            "[kafka, pulsar, {name: kafka, heap: 1GiB}]",
+            "[{name: a, producer: {linger.ms: 0}}, {name: b, producer: {linger.ms: 20}}]",
+        ),
+    ],
+)
+def test_the_variants_to_write_are_written_out(tmp_path: Path, systems: str, line: str) -> None:
+    assert f"write 'variants: {line}'" in refused(tmp_path, "", BASE.replace("[kafka]", systems))

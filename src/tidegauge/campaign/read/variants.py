@@ -8,9 +8,12 @@ points, so that each is checked like any other campaign.
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+
+from ruamel.yaml import YAML
 
 from tidegauge.campaign.read.sweep import (
     CAMPAIGN_KEYS,
@@ -30,6 +33,7 @@ VARIANTS_MAX = 20
 REPEAT = 5
 """How often a campaign with variants is repeated that does not say it: fewer blocks than three conclude nothing."""
 EXAMPLE = "{name: lz4, producer: {compression.type: lz4}}"
+EXAMPLES = "[{name: a, producer: {linger.ms: 0}}, {name: b, producer: {linger.ms: 20}}]"
 _NAME_CHARS_MAX = 40
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9 ._:/%=+-]{{0,{_NAME_CHARS_MAX - 1}}}")
 _NAME_RULE = "must be made of letters, digits, spaces and ._:/%=+-, begin with a letter or digit, and have at most 40"
@@ -38,6 +42,7 @@ UNCHANGED = "unchanged"
 _ATTACH = "attach"
 _MAPPINGS = (*SYSTEM_MAPPINGS, _ATTACH)
 _OF_SYSTEM = ("version", "heap", "direct-memory")
+_ONE_LINE = 1 << 16
 _KEYS = ("name", "workload", *_MAPPINGS, *_OF_SYSTEM, *CAMPAIGN_KEYS)
 
 
@@ -57,6 +62,25 @@ def read_variants(source: Source) -> tuple[AxisValue, ...]:
             source.complain((VARIANTS, index), f"'{value.label}' is listed twice: give each a 'name' of its own")
         seen.add(value.label)
     return tuple(values) if len(values) == len(items) else ()
+
+
+def variants_of_entries(entries: Sequence[object]) -> str:
+    """Entries of one system in `systems` as the variants that say the same; an example where they set what can't be.
+
+    Without a setting of its own an entry keeps the name that variants have then.
+    """
+    items = [entry if isinstance(entry, dict) else {} for entry in entries]
+    sets = [{key: value for key, value in item.items() if key != "name"} for item in items]
+    if not any(sets) or any(key not in (*_MAPPINGS, *_OF_SYSTEM, "durability") for keys in sets for key in keys):
+        return EXAMPLES
+    yaml = YAML(typ="safe")
+    yaml.default_flow_style, yaml.width, yaml.sort_base_mapping_type_on_output = True, _ONE_LINE, False
+    written = []
+    for keys in sets:
+        text = io.StringIO()
+        yaml.dump(keys or {"name": UNCHANGED}, text)
+        written.append(text.getvalue().strip())
+    return f"[{', '.join(written)}]"
 
 
 def _read_variant(item: object, source: Source, at: KeyPath) -> AxisValue | None:
