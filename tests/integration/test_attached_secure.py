@@ -58,13 +58,17 @@ def test_a_user_with_rights_measures_and_no_secret_is_reported(broker: Broker, p
     process = place.start("run", campaign(broker, place, "alice"))
     wait_until_measuring(place, process)
     command = psutil.Process(process.pid)
-    commands = [" ".join(process.cmdline()) for process in (command, *command.children(recursive=True))]
+    children = command.children(recursive=True)
+    commands = [" ".join(process.cmdline()) for process in (command, *children)]
+    # The command has it, as its user said; what it starts has not.
+    environments = [" ".join(process.environ().values()) for process in children]
+    assert len(environments) > 1
     assert any("io.tidegauge" in line for line in commands), "the load generator is among them"
     done = process.finish()
     valid_unless_starved(done, place)
     shown = place.run("show", "last")
     assert "level 4 for kafka@attached, as asked" in " ".join(shown.stdout.split())
-    nothing_reported(place, done.stdout, done.stderr, shown.stdout, *commands)
+    nothing_reported(place, done.stdout, done.stderr, shown.stdout, *commands, *environments)
     (settings,) = (json.loads(path.read_text())["server"] for path in place.only_run().glob("trials/*/settings.json"))
     unknown = [setting["value"] for setting in settings if setting["value"].startswith("unknown: no right to read")]
     assert any("the configuration of broker 1" in text for text in unknown)

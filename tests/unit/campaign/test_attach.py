@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tidegauge.agent.client import launch_arguments
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.read.auth import read_secrets
 from tidegauge.campaign.read.fingerprint import differences_in_meaning, meaning_of_campaign
@@ -215,6 +216,17 @@ def test_the_plan_says_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "kafka@attached" in shown
     assert "Warning: kafka: without effect on an attached cluster" in shown
     assert run_command(["run", "quick", "--attach", str(tmp_path / "none.yaml"), "--dry-run"]) == 2
+
+
+def test_a_variable_with_a_secret_is_kept_from_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCH_SECRET", "hunter2")
+    monkeypatch.setenv("BENCH_OTHER", "seen")
+    choice = AttachChoice({}, auth=AuthChoice("plain", "u", password=SecretReference("env", "BENCH_SECRET")))
+    assert read_secrets(choice, "kafka") == {"password": "hunter2"}
+    environment = launch_arguments("agent", 1.0)["env"]
+    assert environment["BENCH_OTHER"] == "seen"
+    assert "BENCH_SECRET" not in environment
+    assert read_secrets(choice, "kafka") == {"password": "hunter2"}, "as often as it is asked for"
 
 
 def test_a_password_that_no_regular_file_holds_is_not_waited_for(tmp_path: Path) -> None:
