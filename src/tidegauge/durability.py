@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from tidegauge.errors import UserError
 from tidegauge.model.level import NO_CUTS, Agreement, LevelChoice, LevelFinding, SettingChange, SyncFinding
 from tidegauge.model.load import AckedMessage
-from tidegauge.model.server import OF_THE_LOAD, Setting
+from tidegauge.model.server import OF_THE_LOAD, SINGLE_ADDRESS, Setting
 from tidegauge.model.trial import TrialResult, point_words, with_form
 
 NODES_FOR_REPLICATION = 3
@@ -213,6 +213,7 @@ _OF_A_MOMENT = OF_THE_LOAD | {
     "partition.owners.by.partition",
     "queue.leaders.by.queue",
     "running",
+    SINGLE_ADDRESS,
     "state.readOnly",
     "state.running",
 }

@@ -76,6 +76,8 @@ class Setting:
 
 
 _TOPIC = "topic "
+SINGLE_ADDRESS = "single.address"
+"""Of a cluster of others: the one address at which all its nodes are reached; not there if they have several."""
 
 OF_THE_LOAD = frozenset(
     {

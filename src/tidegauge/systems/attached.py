@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.server import Setting
+from tidegauge.model.server import SINGLE_ADDRESS, Setting
 from tidegauge.systems.api import Describe
 from tidegauge.systems.attach import CLIENT_SECRET, AttachChoice, AttachRules, AuthChoice, is_secure, split_addresses
 from tidegauge.systems.servers import Serverless
@@ -62,6 +63,23 @@ class AttachedCluster(Serverless):
     def unread(self, settings: Sequence[Setting]) -> list[Setting]:
         """The settings that decide the durability level and could not be read."""
         return [setting for setting in settings if setting.value.startswith(UNKNOWN) and self.decides(setting)]
+
+
+def settings_of_addresses(hosts: Sequence[str]) -> list[Setting]:
+    """What to add to settings read back where several servers are reached at one address; [] where they are not.
+
+    A host that has no address here leaves it open.
+    """
+    shared: set[str] = set()
+    for host in dict.fromkeys(hosts):
+        try:
+            addresses = {str(information[4][0]) for information in socket.getaddrinfo(host, None)}
+        except (OSError, UnicodeError):
+            addresses = {host}
+        shared = addresses & shared if shared else addresses
+        if not shared:
+            return []
+    return [Setting("cluster", SINGLE_ADDRESS, min(shared))] if shared else []
 
 
 def product_words(settings: Sequence[Setting]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tidegauge.fairness import BY_DEFINITION, NO_FIGURE, Case, Fact, Hazard, Property
+from tidegauge.model.server import SINGLE_ADDRESS
 from tidegauge.model.tilt import Severity
 from tidegauge.model.workload import SubscriptionType
 from tidegauge.numbers import count, ms, size
@@ -18,7 +19,14 @@ _BY_PARTITION = (SubscriptionType.BY_PARTITION, SubscriptionType.FAILOVER)
 
 def hazards_of_load(case: Case, facts: Mapping[Property, Fact]) -> list[Hazard]:
     """The remarks on a system's load, by what its clients do (`facts`)."""
-    rules = (_messages_beyond_batches, _waits_for_batches, _idle_consumers, _busy_consumers, _unchecked_messages)
+    rules = (
+        _messages_beyond_batches,
+        _waits_for_batches,
+        _idle_consumers,
+        _busy_consumers,
+        _unchecked_messages,
+        _single_address,
+    )
     return [hazard for rule in rules for hazard in rule(case, facts)]
 
 
@@ -98,4 +106,15 @@ def _unchecked_messages(case: Case, _facts: Mapping[Property, Fact]) -> Iterator
             f"messages of {size(case.workload.payload.message_bytes)}",
             f"they have no room for all that a message is checked by: {unchecked}",
             "give `message-size: 16B` or more",
+        )
+
+
+def _single_address(case: Case, _facts: Mapping[Property, Fact]) -> Iterator[Hazard]:
+    for _, address in case.server("cluster", SINGLE_ADDRESS):
+        yield _remark(
+            "single-address",
+            f"{case.nodes} nodes at one address, {address}",
+            "they share a host, or a proxy or load balancer stands before them: then its time is in each latency, and "
+            "its limits are in each rate",
+            "give the nodes' own addresses, or measure both ways as variants with `attach`",
         )

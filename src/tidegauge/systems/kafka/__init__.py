@@ -14,12 +14,12 @@ from tidegauge.durability import levels_for_nodes
 from tidegauge.fairness import Case
 from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.server import Distribution, Handles, number_of
+from tidegauge.model.server import Distribution, Handles, Setting, by_scope, number_of
 from tidegauge.model.workload import Workload
 from tidegauge.places import expand_path
 from tidegauge.systems.api import Deployment, DeployRequest, MessageLimit, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
-from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
+from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings, settings_of_addresses
 from tidegauge.systems.kafka import clients, deployment, fairness, level, settings, topics
 from tidegauge.systems.kafka.deployment import ZOOKEEPER_HEAP_MB, ZOOKEEPER_OUTSIDE_HEAP_MB, needs_zookeeper
 from tidegauge.systems.kafka.metrics import METRICS, fetch_jmx_exporter, find_jmx_exporter
@@ -85,8 +85,15 @@ def attach(request: AttachRequest) -> AttachedCluster:
         nodes_in=partial(number_of, scope="cluster", name="brokers"),
         # A topic's configuration contains what its brokers set for all topics.
         decides=lambda setting: setting.scope.startswith("topic "),
-        conclude=partial(settings_naming, request.choice.product),
+        conclude=partial(_conclude_from, request.choice.product),
     )
+
+
+def _conclude_from(product: str, settings: Sequence[Setting]) -> list[Setting]:
+    """Which product it is, where somebody says so or it shows, and whether its brokers share an address."""
+    of_brokers = [values.get("address", "") for values in by_scope(settings, "broker ").values()]
+    hosts = [address.rpartition(":")[0] for address in of_brokers if address]
+    return [*settings_naming(product, settings), *settings_of_addresses(hosts if len(hosts) > 1 else [])]
 
 
 OUTSIDE_HEAP_MB = 380

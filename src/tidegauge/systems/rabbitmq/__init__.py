@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from urllib.parse import urlsplit
 
 from tidegauge.agent.api import Host
 from tidegauge.distribution.coordinates import version_numbers
@@ -14,8 +15,8 @@ from tidegauge.model.server import Handles, Setting, number_of
 from tidegauge.model.workload import Workload
 from tidegauge.places import expand_path
 from tidegauge.systems.api import Deployment, DeployRequest, MessageLimit, System, refuse_impossible
-from tidegauge.systems.attach import AddressKey, AttachRules
-from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
+from tidegauge.systems.attach import AddressKey, AttachRules, split_addresses
+from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings, settings_of_addresses
 from tidegauge.systems.rabbitmq import clients, fairness, level, provision, settings
 from tidegauge.systems.rabbitmq.config import find_server, version_of
 from tidegauge.systems.rabbitmq.deployment import METRICS, deploy
@@ -64,7 +65,12 @@ def attach(request: AttachRequest) -> AttachedCluster:
     connection = connection_settings(request.choice, RULES, request.secrets)
     connection["queueType"] = form_of(request.level).queue_type
     nodes_in = partial(number_of, scope="cluster", name="nodes")
-    return AttachedCluster(connection=connection, nodes_in=nodes_in, decides=_is_deciding_setting)
+    hosts = [urlsplit(uri).hostname or "" for uri in split_addresses(request.choice.addresses, RULES.keys[0])]
+
+    def conclude(settings: Sequence[Setting]) -> list[Setting]:
+        return settings_of_addresses(hosts) if (nodes_in(settings) or 1) > 1 else []
+
+    return AttachedCluster(connection=connection, nodes_in=nodes_in, decides=_is_deciding_setting, conclude=conclude)
 
 
 def _is_deciding_setting(setting: Setting) -> bool:
