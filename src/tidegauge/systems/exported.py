@@ -18,12 +18,17 @@ from urllib.parse import urlsplit
 
 from tidegauge.model.use import DeviceUse, HostUse, OtherHostUse, ProcessUse, of_host
 
-_CPU_SECONDS = {
-    "process_cpu_seconds_total": 1.0,
-    "erlang_vm_statistics_runtime_milliseconds": 1e-3,
-    "redpanda_cpu_busy_seconds_total": 1.0,
+_CPU_TIME: Mapping[str, str] = {
+    "process_cpu_seconds_total": "cpu_s",
+    "redpanda_cpu_busy_seconds_total": "cpu_s",
+    # RabbitMQ 4.3 has milliseconds in what it calls seconds: the clock's time beside it shows the unit.
+    **{
+        f"erlang_vm_statistics_{time}_{unit}": time
+        for time in ("runtime", "wallclock_time")
+        for unit in ("milliseconds", "seconds_total")
+    },
 }
-"""Counters of CPU time, with what makes seconds of them."""
+"""Counters of CPU time, s; of Erlang `runtime` is CPU time in the unit of `wallclock_time`."""
 _RESIDENT_BYTES = re.compile(r"(\w+_)?process_resident_memory_bytes")
 _OF_SERVERS = re.compile(r"(jvm|erlang_vm|redpanda)_")
 """Begins what a server's own runtime reports. Without it the process is an exporter that runs beside the server."""
@@ -69,7 +74,14 @@ _OF_DEVICE: Mapping[str, str] = {
 _NETWORK = {"node_network_receive_bytes_total": "received", "node_network_transmit_bytes_total": "sent"}
 _LINKS_WITHIN_A_HOST = re.compile(r"(veth|docker|br-|cni|cali|flannel|virbr|tap|dummy)")
 """Begins the names of links between containers of a host: what leaves it is counted by another link, too."""
-_NAMES = (*_CPU_SECONDS, _RESIDENT_BYTES.pattern, *_OF_HOST, *_OF_DEVICE, *_NETWORK, "node_cpu_seconds_total")
+_NAMES = (
+    *_CPU_TIME,
+    _RESIDENT_BYTES.pattern,
+    *_OF_HOST,
+    *_OF_DEVICE,
+    *_NETWORK,
+    "node_cpu_seconds_total",
+)
 _LINE = re.compile(rf"(?:{'|'.join(_NAMES)})[ {{]")
 
 
@@ -78,7 +90,8 @@ class Exported:
     """What an endpoint reported at one moment; counters as they stood.
 
     Attributes:
-        server: `cpu_s` and `resident_bytes` of a server's process; empty where the endpoint is none of a server.
+        server: CPU time by `_CPU_TIME`, and `resident_bytes`, of a server's process; empty where the endpoint is none
+            of a server.
         host: by field of `HostUse`; empty where it is no node exporter's. `cpus` counts the host's CPUs.
         devices: by name of a block device, by field of `DeviceUse`.
     """
@@ -131,8 +144,8 @@ def read_exported(text: str) -> Exported:
     for family in text_string_to_metric_families(f"{known_lines}\n"):
         for sample in family.samples:
             name, labels, value = sample.name, sample.labels, float(sample.value)
-            if name in _CPU_SECONDS:
-                _add(server, "cpu_s", value * _CPU_SECONDS[name])
+            if name in _CPU_TIME:
+                _add(server, _CPU_TIME[name], value)
             elif _RESIDENT_BYTES.fullmatch(name):
                 _add(server, "resident_bytes", value)
             elif name == "node_cpu_seconds_total":
@@ -151,7 +164,8 @@ def read_exported(text: str) -> Exported:
     if cpus:
         # A node exporter's own process is no server.
         return Exported(host=host | {"cpus": float(len(cpus))}, devices=devices)
-    return Exported(server=server if is_server and "cpu_s" in server else {})
+    counts_cpu = "cpu_s" in server or {"runtime", "wallclock_time"} <= set(server)
+    return Exported(server=server if is_server and counts_cpu else {})
 
 
 def _add(sums: dict[str, float], name: str, value: float) -> None:
@@ -186,7 +200,7 @@ def exported_use(url: str, before: Exported, now: Exported, seconds: float) -> E
                 name=address.netloc,
                 processes=1,
                 threads=0,
-                cpu_s=now.server["cpu_s"] - before.server["cpu_s"],
+                cpu_s=_cpu_s_between(before.server, now.server, seconds),
                 cpu_wait_s=None,
                 busiest=(),
                 resident_bytes=int(now.server.get("resident_bytes", 0)),
@@ -205,6 +219,13 @@ def exported_use(url: str, before: Exported, now: Exported, seconds: float) -> E
         if name in before.devices
     )
     return ExportedUse(seconds, processes, devices, (OtherHostUse(host, seconds, _host_use(before.host, now.host)),))
+
+
+def _cpu_s_between(before: Mapping[str, float], now: Mapping[str, float], seconds: float) -> float:
+    """CPU time of a server's process, s."""
+    grown = {name: now.get(name, 0.0) - before.get(name, 0.0) for name in ("cpu_s", "runtime", "wallclock_time")}
+    on_clock = grown["wallclock_time"]
+    return grown["cpu_s"] + (seconds * grown["runtime"] / on_clock if on_clock > 0 else 0.0)
 
 
 def _counters(part: Mapping[str, float]) -> Iterator[tuple[str, float]]:
