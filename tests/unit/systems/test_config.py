@@ -68,7 +68,7 @@ class TestRegistry:
         title = registry.system_named(spoken).title
         meant = f"(it speaks {title}'s protocol: attach a cluster of it as '{spoken}'{how})"
         assert registry.unknown_system_complaint(product, names) == (
-            f"unknown system '{product}' {meant}; known: kafka, pulsar, rabbitmq"
+            f"unknown system '{product}' {meant}; known: {', '.join(registry.system_names_for_users(names))}"
         )
         with pytest.raises(UserError, match="attach a cluster of it"):
             registry.system_named(product)
