@@ -346,7 +346,7 @@ _ALL = (
     ),
     *_latency_figures("in_consumer", "in the consumer", _largest_of_subscriptions("in_consumer")),
     _measured_figure(
-        "processing_percent", "time that consumers process", "%", _of_load(_processing_percent),
+        "processing_percent", "processing by consumers", "%", _of_load(_processing_percent),
     ),
     _count_figure(
         "window_end_backlog", "backlog when the measured window ended", _of_load(_window_end_backlog),

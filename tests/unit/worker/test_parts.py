@@ -17,6 +17,7 @@ from tidegauge.distribution.login_libraries import has_login_library
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.model.load import SecondFigures, SubscriptionTotals, TotalFigures, WindowFigures
 from tidegauge.model.message import CommittedPosition, CommittedPositions, PartitionRead, ReadBack
+from tidegauge.model.processing import QUANTILES, Processing, ProcessingKind
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import (
     Arrival,
@@ -259,8 +260,15 @@ def test_large_messages_are_bounded_by_their_bytes_before_the_worker_is_told() -
 
 
 def test_prepare_request_carries_everything() -> None:
-    request = messages.prepare_request(replace(order(), share=Share(1, 3), window_messages=77), 0.25, 20_000)
+    workload = replace(order().workload, processing=Processing(ProcessingKind.EXPONENTIAL, 0.02))
+    whole = replace(order(), workload=workload, share=Share(1, 3), window_messages=77)
+    request = messages.prepare_request(whole, 0.25, 20_000)
     assert request.window_messages == 77
+    assert (len(request.processing_ns), sum(request.processing_ns)) == (
+        QUANTILES,
+        pytest.approx(QUANTILES * 2e7, rel=0.01),
+    )
+    assert not messages.prepare_request(order()).processing_ns
     assert (request.share.worker, request.share.workers) == (1, 3)
     assert not messages.prepare_request(order()).HasField("share")
     assert (request.spin_share_max, request.grain_ns) == (0.25, 20_000)
