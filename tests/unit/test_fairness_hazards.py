@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hazard_samples import case, read
 
 from tidegauge.fairness import Case
 from tidegauge.model.tilt import Severity
+from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.systems import registry
 
 UNEQUAL, ADVICE = Severity.UNEQUAL, Severity.ADVICE
@@ -55,6 +58,18 @@ def test_kafkas_unclean_election() -> None:
     assert "unclean-election" not in severities("kafka", case(2, nodes=3, settings={name: "false"}))
     in_force = severities("kafka", read(case(2, nodes=3), topic_t={name: "true"}))
     assert in_force["unclean-election"] is UNEQUAL
+
+
+def test_rabbitmqs_limit_of_redeliveries() -> None:
+    shared = Workload(subscription_type=SubscriptionType.SHARED)
+    limited = case(1, "quorum", 3, workload=shared)
+    assert severities("rabbitmq", limited)["delivery-limit"] is ADVICE
+    assert "delivery-limit" not in severities("rabbitmq", replace(limited, topic={"x-delivery-limit": "50"}))
+    assert "delivery-limit" not in severities("rabbitmq", replace(limited, version="3.13.7"))
+    assert "delivery-limit" not in severities("rabbitmq", case(1, "quorum", 3))
+    assert "delivery-limit" not in severities("rabbitmq", case(2, "stream", 3, workload=shared))
+    assert "delivery-limit" in severities("rabbitmq", read(limited, topic_t={"queue.arguments": "x-queue-type=quorum"}))
+    assert severities("rabbitmq", read(limited, topic_t={"queue.arguments": "x-delivery-limit=5"})) == {}
 
 
 def test_pulsars_copies() -> None:

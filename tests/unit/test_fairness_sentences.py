@@ -301,6 +301,7 @@ def shared(kind: SubscriptionType, consumers: int = 3, **changes: Any) -> Case:
     return case(4, **changes, workload=workload)
 
 
+AT_RANDOM = Workload(subscription_type=SubscriptionType.SHARED)
 LZ4 = replace(Workload(), client=replace(Workload().client, compression=Compression.LZ4))
 FLUSH, LOOKS = "log.flush.interval.ms", "log.flush.scheduler.interval.ms"
 UNCLEAN, REQUESTS = "unclean.leader.election.enable", "max.in.flight.requests.per.connection"
@@ -382,6 +383,10 @@ TERMS: dict[str, Scene] = {
     "new stream": subscribed("rabbitmq", FAILOVER, "4.3.6", "stream"),
     "active consumers": hazards("rabbitmq", shared(FAILOVER)),
     "one consumer": hazards("rabbitmq", shared(FAILOVER, consumers=1)),
+    "shared queue": hazards("rabbitmq", case(3, "quorum", workload=AT_RANDOM)),
+    "shared queue with a limit": hazards(
+        "rabbitmq", case(3, "quorum", workload=AT_RANDOM, topic={"x-delivery-limit": "9"})
+    ),
     "facts of a queue": facts("rabbitmq", compared_case(3, "quorum")),
     "facts of a stream": facts("rabbitmq", compared_case(4, "stream")),
     "facts of a stream by time": facts("rabbitmq", compared_case(4, "stream", producer={"dynamicBatch": "false"})),
@@ -684,6 +689,11 @@ CLAIMS = [
         "Kafka and Pulsar spread the partitions over the consumers of a failover subscription",
         "documentation of RabbitMQ: single active consumer",
         "know it when comparing, or leave out 'subscription-type'",
+    ),
+    *claims_of(
+        "shared queue", "shared queue with a limit",
+        "gives a message up that consumers gave back more than 20 times", "by default since 4.0, where other systems",
+        "release notes of RabbitMQ 4.0", "know it when comparing, or set `x-delivery-limit`",
     ),
     *claims_of("facts of a queue", "facts of a stream", "AMQP 0-9-1 has no batches", "AMQP 0-9-1 has no compression"),
     *claims_of("facts of a stream", "facts of a queue", "the stream client counts chunks, not messages"),

@@ -61,8 +61,23 @@ def subscription_hazard(case: Case) -> Iterator[Hazard]:
             "know it when comparing, or leave out 'subscription-type', by which partitions are spread everywhere",
             Severity.ADVICE,
         )
+    limits = (*case.topic, *(value for _, value in case.server("topic", "queue.arguments", "queue.policy.definition")))
+    may_limit = form_of(case.choice).queue_type == "quorum" and not is_before(case.version, LIMITED_SINCE)
+    is_shared = workload.subscription_type is SubscriptionType.SHARED
+    if is_shared and may_limit and not any("delivery-limit" in text for text in limits):
+        yield Hazard(
+            "delivery-limit",
+            "gives a message up that consumers gave back more than 20 times",
+            "by default since 4.0, where other systems have another limit or none",
+            NO_FIGURE,
+            "release notes of RabbitMQ 4.0",
+            "know it when comparing, or set `x-delivery-limit` in `topic-settings`",
+            Severity.ADVICE,
+        )
 
 
+LIMITED_SINCE = (4, 0)
+"""Quorum queues have a limit of redeliveries from here on."""
 LEVELS_WITHOUT_COPIES = (3, 4)
 MAY_BE_TRANSIENT = frozenset({"classic", "mirrored"})
 PREFETCH = "prefetch"
