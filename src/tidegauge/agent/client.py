@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import sys
 import threading
 from abc import abstractmethod
@@ -19,6 +18,7 @@ from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.durability import WatchedSyncs
 from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.hosts import procfs
+from tidegauge.hosts.environments import environment_of_helpers
 from tidegauge.hosts.fsync import Calm
 from tidegauge.model.host import FileSystem, FreeSpace
 from tidegauge.model.rig import Ability, CutReport
@@ -122,14 +122,6 @@ _ANSWER_S_MAX = 600.0
 """Of any other call: longer than the slowest, which makes a disk, and for which all others wait."""
 
 
-_SECRET_VARIABLES: set[str] = set()
-
-
-def hide_variable(name: str) -> None:
-    """Keep an environment variable, which holds a secret, from agents that are started from now on."""
-    _SECRET_VARIABLES.add(name)
-
-
 def launch_arguments(agent_id: str, lease_s: float, *address: str) -> dict[str, Any]:
     """How an agent's process is started, as arguments of `subprocess`. `address`: where it listens, if it does."""
     return {
@@ -137,10 +129,7 @@ def launch_arguments(agent_id: str, lease_s: float, *address: str) -> dict[str, 
         "args": [sys.executable, "-P", "-m", "tidegauge.agent.main", str(lease_s), agent_id, *address],
         "cwd": "/",
         # The tools that it runs are known by it as its processes are: who cleans up after it ends them first.
-        "env": {
-            **{name: value for name, value in os.environ.items() if name not in _SECRET_VARIABLES},
-            procfs.MARKER: f"{agent_id}/agent",
-        },
+        "env": {**environment_of_helpers(), procfs.MARKER: f"{agent_id}/agent"},
         "start_new_session": True,
     }
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.hosts.cgroups import cgroup_limits, hierarchies, memory_left_in
+from tidegauge.hosts.environments import environment_of_helpers
 from tidegauge.hosts.storage import read_stripped_text
 from tidegauge.model.cgroup import cgroup_pattern
 from tidegauge.model.host import MemoryAvailable
@@ -119,7 +120,13 @@ def write_back(directories: Sequence[Path], seconds_max: float = WRITE_BACK_S_MA
         return ""
     command = ["sync", "--file-system", "--", *map(str, by_device.values())]
     try:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        child = subprocess.Popen(
+            command,
+            env=environment_of_helpers(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
     except OSError as error:
         return f"sync can't be run: {error.strerror}"
     try:

@@ -30,6 +30,7 @@ from typing import IO, cast
 
 from tidegauge.durability import SYNC_CALLS, SyncCall, WatchedSyncs
 from tidegauge.hosts.clock import namespace_shift_ns
+from tidegauge.hosts.environments import environment_of_helpers
 from tidegauge.hosts.procfs import threads_of
 from tidegauge.hosts.tracefs import NoTraceError
 
@@ -137,6 +138,7 @@ def _start_tracer() -> Iterator[subprocess.Popen[bytes]]:
     """The recording process. Its input's end makes it clean up; a Ctrl-C reaches this process alone."""
     tracer = subprocess.Popen(
         [sys.executable, "-P", "-m", "tidegauge.hosts.tracefs"],
+        env=environment_of_helpers(),
         cwd="/",
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

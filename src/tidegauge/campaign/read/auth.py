@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationInfo
 
-from tidegauge.agent.client import hide_variable
 from tidegauge.config.fields import Fields, Settings, refuse_value, text_matching
 from tidegauge.config.properties import CLIENT_SECRET_PROPERTY, JAAS, jaas_options, parse_properties
 from tidegauge.config.source import KeyPath, Source, keys_of
 from tidegauge.errors import UserError, did_you_mean
+from tidegauge.hosts.environments import hide_variable
 from tidegauge.places import is_file, resolve_path
 from tidegauge.regular import read_regular
 from tidegauge.systems.attach import (
@@ -288,7 +288,7 @@ def _resolve_secret(name: str, reference: SecretReference, what: str) -> str:
             )
         return _IN_MEMORY[reference.place]
     if reference.kind == "env":
-        # Whoever may read an agent's environment has no business with it.
+        # Whoever may read a helper's environment has no business with it.
         hide_variable(reference.place)
         value = os.environ.get(reference.place, "")
         if not value:
