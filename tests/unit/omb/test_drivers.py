@@ -90,6 +90,12 @@ def refused(tmp_path: Path, text: str, managed: bool = False) -> str:
     return "\n".join(str(problem).partition("d.yaml:")[2] for problem in source.problems)
 
 
+def test_a_block_that_is_a_mapping_is_refused_once_with_what_to_write(tmp_path: Path) -> None:
+    mapping = KAFKA.replace("topicConfig: |", "topicConfig:").replace("min.insync.replicas=2", "min.insync.replicas: 2")
+    (problem,) = refused(tmp_path, mapping).splitlines()
+    assert "topicConfig: must be text: write '|' after the name" in problem
+
+
 def test_kafka(tmp_path: Path) -> None:
     driver = read(tmp_path, KAFKA)
     terms = driver.terms

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
+from tidegauge.config.fields import refuse_value
 from tidegauge.config.properties import JAAS, PROPERTIES_MAX, jaas_options, parse_properties, write_property
 from tidegauge.config.source import Source, validate
 from tidegauge.durability import NODES_FOR_REPLICATION, is_majority, level_of
@@ -121,12 +122,21 @@ def _is_whole_number(text: str) -> bool:
 _COPIES_MAX = 100
 
 
+def _check_block(value: object) -> object:
+    if isinstance(value, str):
+        return value
+    raise refuse_value("must be text: write '|' after the name, and below it a line for each setting, name=value")
+
+
+_Block = Annotated[str, BeforeValidator(_check_block)]
+
+
 class _KafkaDriverFile(DriverFields):
     replication_factor: Annotated[int, Field(ge=1, le=_COPIES_MAX)]
-    topic_config: str = ""
-    common_config: str = ""
-    producer_config: str = ""
-    consumer_config: str = ""
+    topic_config: _Block = ""
+    common_config: _Block = ""
+    producer_config: _Block = ""
+    consumer_config: _Block = ""
     topic_prefix: str = ""
 
 
@@ -146,7 +156,8 @@ class _Reader:
         """A block of Java properties; each gets its own line in the source."""
         properties: dict[str, str] = {}
         before = self.source.line_of((name,))
-        given = list(islice(parse_properties(str(self.source.data.get(name) or "")), PROPERTIES_MAX + 1))
+        text = self.source.data.get(name)
+        given = list(islice(parse_properties(text if isinstance(text, str) else ""), PROPERTIES_MAX + 1))
         if len(given) > PROPERTIES_MAX:
             self.source.complain((name,), f"has more than {PROPERTIES_MAX} settings, which is more than clients have")
             return {}
