@@ -236,7 +236,7 @@ def test_a_system_listed_twice_leads_to_variants(tmp_path: Path) -> None:
         ),
         (
             "[{name: kafka, version: 4.3.1}, {name: kafka, version: 4.3.1, durability: 4}]",
-            "[{version: 4.3.1}, {version: 4.3.1, durability: 4}]",
+            "[{version: 4.3.1}, {durability: 4, version: 4.3.1}]",
         ),
         ("[kafka, kafka]", EXAMPLES),
         (

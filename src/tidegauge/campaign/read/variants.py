@@ -74,7 +74,7 @@ def variants_of_entries(entries: Sequence[object]) -> str:
     if not any(sets) or any(key not in (*_MAPPINGS, *_OF_SYSTEM, "durability") for keys in sets for key in keys):
         return EXAMPLES
     yaml = YAML(typ="safe")
-    yaml.default_flow_style, yaml.width, yaml.sort_base_mapping_type_on_output = True, _ONE_LINE, False
+    yaml.default_flow_style, yaml.width = True, _ONE_LINE
     written = []
     for keys in sets:
         text = io.StringIO()
