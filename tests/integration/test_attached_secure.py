@@ -8,9 +8,8 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
-from command import Place, valid_unless_starved, wait_until_measuring
+from command import Place, shown_by_processes, valid_unless_starved, wait_until_measuring
 from kafka_names import broker_names
 from secure_kafka import PASSWORD, Broker, broker
 
@@ -57,18 +56,12 @@ def nothing_reported(place: Place, *texts: str) -> None:
 def test_a_user_with_rights_measures_and_no_secret_is_reported(broker: Broker, place: Place) -> None:
     process = place.start("run", campaign(broker, place, "alice"))
     wait_until_measuring(place, process)
-    command = psutil.Process(process.pid)
-    children = command.children(recursive=True)
-    commands = [" ".join(process.cmdline()) for process in (command, *children)]
-    # The command has it, as its user said; what it starts has not.
-    environments = [" ".join(process.environ().values()) for process in children]
-    assert len(environments) > 1
-    assert any("io.tidegauge" in line for line in commands), "the load generator is among them"
+    shown_by = shown_by_processes(process)
     done = process.finish()
     valid_unless_starved(done, place)
     shown = place.run("show", "last")
     assert "level 4 for kafka@attached, as asked" in " ".join(shown.stdout.split())
-    nothing_reported(place, done.stdout, done.stderr, shown.stdout, *commands, *environments)
+    nothing_reported(place, done.stdout, done.stderr, shown.stdout, *shown_by)
     (settings,) = (json.loads(path.read_text())["server"] for path in place.only_run().glob("trials/*/settings.json"))
     unknown = [setting["value"] for setting in settings if setting["value"].startswith("unknown: no right to read")]
     assert any("the configuration of broker 1" in text for text in unknown)

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 import pytest
 from certificates import make_authority
-from command import Place, valid_unless_starved, wait_until_measuring
+from command import Place, shown_by_processes, valid_unless_starved, wait_until_measuring
 from secure import Secured, Start, eventually, secured
 from token_endpoint import CLIENT, CLIENT_SECRET, TokenEndpoint, serving_tokens
 
@@ -168,15 +167,13 @@ def test_tokens_of_an_endpoint_are_renewed_within_a_trial(broker: Broker, place:
     try:
         process = place.start("run", str(campaign))
         wait_until_measuring(place, process)
-        command = psutil.Process(process.pid)
-        commands = [" ".join(one.cmdline()) for one in command.children(recursive=True)]
+        shown_by = shown_by_processes(process)
         done = process.finish()
     finally:
         broker.endpoint.lifetime_s = 3600.0
     valid_unless_starved(done, place)
     assert len(broker.endpoint.given) - before > 4
-    assert any("io.tidegauge" in line for line in commands), "the load generator is among them"
-    assert_no_secret_left(place, broker, done.stdout, done.stderr, *commands)
+    assert_no_secret_left(place, broker, done.stdout, done.stderr, *shown_by)
 
 
 @pytest.mark.slow

@@ -168,6 +168,18 @@ def wait_until_measuring(place: Place, process: Command) -> None:
     wait_for(lambda: measuring(place), PATIENCE_S, "measuring", process.check)
 
 
+def shown_by_processes(process: Command) -> list[str]:
+    """What other users' tools could show of a command that runs, and of what it started: lines, and environments.
+
+    The command's own environment is its user's.
+    """
+    command = psutil.Process(process.pid)
+    children = command.children(recursive=True)
+    lines = [" ".join(one.cmdline()) for one in (command, *children)]
+    assert any("io.tidegauge" in line for line in lines), "the load generator is among them"
+    return [*lines, *(" ".join(one.environ().values()) for one in children)]
+
+
 def measuring(place: Place) -> bool:
     """Whether a trial has per-second figures already."""
     return any(path.stat().st_size > 0 for path in place.runs.glob("*/trials/*/seconds.jsonl"))
