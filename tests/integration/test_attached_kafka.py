@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from command import PATIENCE_S, Place, valid_unless_starved, wait_for, wait_until_measuring
 from deployments import Ready, ready
-from kafka_names import broker_names
+from kafka_names import alter_topics, broker_names
 
 from tidegauge.model.level import LevelChoice
 
@@ -132,6 +132,21 @@ def test_a_level_that_it_can_not_have_is_refused_before_there_is_a_run(cluster: 
         assert "durability: kafka@attached can't have it: level 1 was asked for" in done.stderr
         assert "one node: there is no second copy" in done.stderr
     assert not list(place.runs.glob("*"))
+    assert cluster.untouched()
+
+
+@pytest.mark.slow
+def test_a_setting_that_somebody_changes_meanwhile_is_named(cluster: Cluster, place: Place) -> None:
+    process = place.start("run", cluster.campaign(place, measure="40s"))
+    wait_until_measuring(place, process)
+    (topic,) = alter_topics(cluster.servers, "bench.", USERS_TOPIC, "flush.messages", "1000")
+    process.finish()
+    (path,) = place.only_run().glob("trials/*/result.json")
+    result = json.loads(path.read_text())["result"]
+    assert result["validity"] != "valid"
+    shown = " ".join(place.run("show", "last").stdout.split())
+    assert f"settings changed while it was measured: topic {topic}: flush.messages was 1, is 1000" in shown
+    assert "(level 3 until then, level 4 after)" in shown
     assert cluster.untouched()
 
 

@@ -24,6 +24,11 @@ def delete_records(servers: str, topic: str, *more: str) -> int:
     return int(run_java_source("KafkaDelete.java", _jars(), servers, topic, *more))
 
 
+def alter_topics(servers: str, prefix: str, but: str, name: str, value: str) -> list[str]:
+    """Set one setting of all topics that begin so but for one, as who looks after the cluster does; their names."""
+    return run_java_source("KafkaAlter.java", _jars(), servers, prefix, but, name, value).split()
+
+
 def _jars() -> Path:
     kafka = registry.system_named("kafka")
     return kafka.provision(kafka.default_version, lambda _: None).directory
