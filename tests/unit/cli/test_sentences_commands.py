@@ -41,6 +41,7 @@ NO_SENTENCES = (
     "Workload {} on driver {}",
     "tidegauge {}, Python {}",
     # The command to be copied on another host, and the option in a hint.
+    "{} fleet check {}",
     "{} fleet join {} --token token",
     "Name this host's own: --address",
 )
@@ -277,6 +278,23 @@ def left_fleet(*, was_in: bool) -> Scene:
         stage.patch.setattr(ray_node, "running_node", lambda: node)
         stage.patch.setattr(ray_node, "end_node", list)
         return typed("fleet", "down")(stage)
+
+    return scene
+
+
+def joined_by_ssh(*, runs_here: bool = True, joins: bool = True) -> Scene:
+    """A host that joins over ssh, or has nobody who answers, the head of a fleet that runs here already or not."""
+
+    def scene(stage: Stage) -> Any:
+        node = ray_node.RayNode("10.0.0.1", "10.0.0.1:6379", "controller", "mark", "/tmp/x")
+        stage.patch.setenv("TIDEGAUGE_STATE", str(stage.path / "state"))
+        stage.patch.setattr(ray_node, "running_node", lambda: node if runs_here else None)
+        stage.patch.setattr(ray_node, "own_address", lambda: "10.0.0.1")
+        stage.patch.setattr(ray_node, "start_node", lambda *_: node)
+        ray_node.make_token()
+        (stage.path / "hosts.txt").write_text("10.0.0.2 server\n")
+        ssh = "/bin/true" if joins else "/bin/false"
+        return typed("fleet", "up", str(stage.path / "hosts.txt"), "--program", "tidegauge", "--ssh", ssh)(stage)
 
     return scene
 
@@ -540,6 +558,9 @@ SCENES: dict[str, Scene] = {
     "an end": ended(Validity.VALID),
     "interrupted amid processes": interrupted(3),
     "interrupted before any process": interrupted(0),
+    "joined by ssh": joined_by_ssh(),
+    "joined by ssh, with a new head": joined_by_ssh(runs_here=False),
+    "not joined by ssh": joined_by_ssh(joins=False),
     "out of the fleet": left_fleet(was_in=True),
     "never in a fleet": left_fleet(was_in=False),
     "a fleet begun": began_fleet(can_begin=True),
@@ -575,6 +596,9 @@ CLAIMS = [
     Claim("What this machine allows ...", "looked at", "a refused port"),
     Claim("Interrupted: removing what was", "examined and interrupted", "examined"),
     *claims_of("a defect", "a refused port", "Tidegauge itself failed", "This is a defect, not your mistake"),
+    Claim("starting the head on {}", "joined by ssh, with a new head", "joined by ssh"),
+    Claim("{}: joined as {}", "joined by ssh", "not joined by ssh"),
+    Claim("{} of {} joined {}.", "not joined by ssh", "never in a fleet"),
     Claim("This host is no longer in", "out of the fleet", "never in a fleet"),
     Claim("starting Ray on {}", "a fleet begun", "a host with another address"),
     Claim("none but that of loopback", "a host without addresses", "a host with another address"),
