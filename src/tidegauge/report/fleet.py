@@ -83,6 +83,7 @@ def check_report(check: FleetCheck) -> RenderableType:
             [hosts_report(check.hosts, check.states)],
             _disk_parts(check),
             _link_parts(check.links),
+            _legend_parts(check),
             _verdict_parts(check),
         )
     )
@@ -116,6 +117,16 @@ def hosts_report(hosts: Sequence[FleetHost], states: Mapping[str, HostState] | N
 
 def _mb_per_s_cell(bytes_per_s: float | None) -> str:
     return count(bytes_per_s / 1e6) if bytes_per_s is not None else MISSING
+
+
+def _legend_parts(check: FleetCheck) -> Iterable[RenderableType]:
+    """What words and marks of the tables mean, where they are there."""
+    if any(state.clock_kept is False for state in check.states.values()):
+        yield Paragraph(
+            "free: nothing keeps that host's wall clock in step; Tidegauge measures how far clocks are apart."
+        )
+    if any(disk.sync_p99_ms is None and not disk.problem for disk in check.disks.values()):
+        yield Paragraph("p99 '-': the disk was tried too briefly for that.")
 
 
 def _disk_parts(check: FleetCheck) -> Iterable[RenderableType]:

@@ -189,6 +189,19 @@ def test_clocks_that_contradict_each_other_or_are_not_known_well() -> None:
     assert "one of a, b, c was set or slewed" in contradiction
 
 
+def test_what_is_not_plain_in_a_table_is_said_below_it_and_nothing_else() -> None:
+    def legend(clock_kept: bool, sync_p99_ms: float | None) -> str:
+        state = HostState("name", 2, 1, 1, "25", "tsc", clock_kept, {})
+        disks = {HOSTS[1].address: DiskState(1e8, 1e3, sync_p99_ms)}
+        return shown(check_report(FleetCheck(HOSTS, {HOSTS[0].address: state}, disks)))
+
+    assert "free: nothing keeps" in legend(False, 1.0)
+    assert "p99 '-': the disk" in legend(True, None)
+    assert not {"free: nothing", "p99 '-'"} & {
+        part for part in ("free: nothing", "p99 '-'") if part in legend(True, 1.0)
+    }
+
+
 def test_a_slow_link_is_remarked_on() -> None:
     links = {f"10.7.0.{number}": HostLink(1e9, 1e9) for number in (2, 3, 4, 5)}
     assert slow_links(links) == []
