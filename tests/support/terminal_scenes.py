@@ -37,6 +37,7 @@ from tidegauge.model.host import (
     FleetCheck,
     FleetHost,
     HostFacts,
+    HostState,
     Joined,
     MemoryNeed,
     MemoryPlan,
@@ -823,6 +824,10 @@ _OTHERS: Mapping[str, Scene] = {
     "fleet join, open": lambda _: joined(False, "it has no address of its own"),
     "fleet status": lambda _: shown(hosts_report(FLEET)),
     "fleet check": lambda _: checked(),
+    "fleet check, a clock runs free": lambda _: checked(
+        states={FLEET[0].address: HostState("name", 2, 1, 1, "25", "tsc", clock_kept=False, versions={})}
+    ),
+    "fleet check, a disk tried briefly": lambda _: checked(disks={FLEET[0].address: DiskState(5e8, 8.0, None)}),
     "fleet check without servers": lambda _: checked(disks={}),
     "fleet check of one host": lambda _: checked(hosts=FLEET[:1], links=()),
     "fleet check of many hosts": lambda _: checked(

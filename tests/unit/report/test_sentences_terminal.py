@@ -83,6 +83,8 @@ FLEET = (
     Claim("Disks of the servers, all at the same time", "fleet check", "fleet check without servers"),
     Claim(" (the slowest {} of {}; --json has all)", "fleet check of many hosts", "fleet check"),
     Claim("other clock ahead by", "fleet check", "fleet check of one host"),
+    Claim("free: nothing keeps that host's wall clock in step", "fleet check, a clock runs free", "fleet check"),
+    Claim("p99 '-': the disk was tried too briefly", "fleet check, a disk tried briefly", "fleet check"),
     Claim("The fleet of {} can be used.", "fleet check", "fleet check with a problem"),
 )
 
