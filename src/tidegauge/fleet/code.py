@@ -9,8 +9,9 @@ from pathlib import Path
 import tidegauge
 
 _DIGEST_CHARS = 12
-_MADE = ("__pycache__", "_worker")
-"""What is made of the files here: by Python, and by the worker's build, whose own digest is compared."""
+_MADE = ("__pycache__", "_worker", "_campaigns", "_workloads")
+"""What is made of the files here, by Python, and what only a wheel has: the worker, whose own digest is compared, and
+what a checkout has elsewhere."""
 
 
 @functools.cache

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
-from collections.abc import Callable, Mapping
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.archive import JAVA_MAJOR_MIN, worker_class_path
 
 LOOPBACK = "127.0.0.1"
+_NATIVE = re.compile(r"\.(so|dll|dylib|jnilib|a)(\.\d+)*$")
 
 
 @dataclass(frozen=True)
@@ -95,8 +98,16 @@ class Installation:
     def with_digest(self, driver: str) -> Installed:
         """What `find` returns, with the digest of the jars, for comparing it with another host's."""
         installed = self.find(driver)
-        digest = hashlib.sha256()
-        for jar in installed.jars:
-            digest.update(jar.name.encode())
-            digest.update(jar.read_bytes())
-        return replace(installed, digest=digest.hexdigest())
+        return replace(installed, digest=digest_of_jars(installed.jars))
+
+
+def digest_of_jars(jars: Iterable[Path]) -> str:
+    """The digest of what is in jars, by its checksums, but native code: a wheel carries only what its platform runs."""
+    digest = hashlib.sha256()
+    for jar in jars:
+        digest.update(jar.name.encode())
+        with zipfile.ZipFile(jar) as content:
+            for entry in sorted(content.infolist(), key=lambda entry: entry.filename):
+                if not _NATIVE.search(entry.filename):
+                    digest.update(f"{entry.filename} {entry.CRC}\0".encode())
+    return digest.hexdigest()
