@@ -22,10 +22,13 @@ def replacing(path: Path, durable: bool = False, shared: bool = False) -> Iterat
         shared: other processes may replace `path` at the same time, so each needs a name of its own beside it. With one
             writer the name is always the same, so that what a kill left is overwritten.
 
+    Nothing is there yet: what a kill left is gone, and so is a link to another file that a stranger's directory has.
+
     Raises:
         OSError: `path` is as it was.
     """
     new = new_path_beside(path, shared)
+    new.unlink(missing_ok=True)
     try:
         yield new
         if durable:
@@ -42,8 +45,8 @@ def replacing(path: Path, durable: bool = False, shared: bool = False) -> Iterat
 
 def replace_file(path: Path, content: bytes, durable: bool = False, shared: bool = False) -> None:
     """Make `content` all that a file holds. Arguments and errors: see `replacing`."""
-    with replacing(path, durable, shared) as new:
-        new.write_bytes(content)
+    with replacing(path, durable, shared) as new, new.open("xb") as file:
+        file.write(content)
 
 
 def _sync_to_disk(path: Path) -> None:

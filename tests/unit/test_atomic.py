@@ -88,3 +88,15 @@ def test_writers_of_a_shared_file_do_not_write_to_the_same_place(path: Path, mon
     ours = new_path_beside(path, shared=True)
     monkeypatch.setattr(os, "getpid", lambda: 1)
     assert new_path_beside(path, shared=True) != ours
+
+
+@pytest.mark.parametrize("made", ["link", "FIFO"])
+def test_nothing_is_written_through_what_a_stranger_left_beside(path: Path, tmp_path: Path, made: str) -> None:
+    """A directory from others may hold the name that is written first: a link to a file that this user values."""
+    valued = tmp_path / "valued"
+    valued.write_text("mine")
+    new = new_path_beside(path)
+    new.symlink_to(valued) if made == "link" else os.mkfifo(new)
+    replace_file(path, b"new")
+    assert (path.read_text(), valued.read_text()) == ("new", "mine")
+    assert sorted(tmp_path.iterdir()) == [path, valued]

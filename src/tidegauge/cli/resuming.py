@@ -99,6 +99,11 @@ def _same_campaign(stored: store.StoredRun, named: Path | None, fleet: str) -> C
         )
     if stored.damage:
         raise UserError(f"The run {name} is damaged, so it can't be resumed: {stored.damage[0]}.", START_ANEW)
+    if link := store.find_link(stored.path):
+        raise UserError(
+            f"{link} is a link, and what is written into a run must stay in its directory: the run can't be resumed.",
+            f"Runs have no links of their own: somebody else made it. {START_ANEW}",
+        )
     if stored.meaning is None:
         raise UserError(
             f"The run {name} has no record of its campaign's settings, so it can't be resumed.",

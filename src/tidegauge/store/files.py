@@ -109,6 +109,20 @@ def writing(run: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def find_link(run: Path) -> Path | None:
+    """The first link in a run's directory, by which what is written there would land elsewhere; None without any.
+
+    What servers keep in it is not looked at: it is removed, and not written on.
+    """
+    for directory, directories, files in os.walk(run):
+        for name in sorted([*directories, *files]):
+            if (Path(directory) / name).is_symlink():
+                return Path(directory) / name
+        if Path(directory) == run and "data" in directories:
+            directories.remove("data")
+    return None
+
+
 RESERVE = ".reserve"
 RESERVE_BYTES = 128 * 1024
 """Held by a file in the run's directory, so that "failed, the disk is full" itself can still be written."""

@@ -343,3 +343,30 @@ def test_a_run_goes_on_with_another_fleet_of_the_same_shape(made: Made, campaign
     assert resuming._same_campaign(on_one, None, str(other)).fleet == str(other)
     with pytest.raises(UserError, match="nodes_per_host was 1 and is 2 now"):
         resuming._same_campaign(on_one, None, str(smaller))
+
+
+@pytest.mark.parametrize("place", ["data", "trials", "findings", "earlier", "trials/0003-latency-kafka/telemetry"])
+def test_a_run_with_a_link_in_it_is_not_written_on(
+    made: Made, campaign: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, place: str
+) -> None:
+    """A run from others may have any: `trials` that lead to a directory of this user's, whose files would go."""
+    assert run_command(["run", str(campaign)]) == 130
+    (run,) = (tmp_path / "runs").iterdir()
+    link, elsewhere = run / place, tmp_path / "elsewhere"
+    if link.exists():
+        link.rename(elsewhere)
+    link.symlink_to(elsewhere)
+    before = sorted(elsewhere.rglob("*"))
+    capsys.readouterr()
+    assert re.search("a link, (which is not followed|and what is written)", error_of(capsys, "--resume", "last"))
+    assert sorted(elsewhere.rglob("*")) == before
+    assert made == ["0001-latency-kafka", "0002-latency-kafka"]
+
+
+def test_links_among_what_servers_kept_do_not_hinder(made: Made, campaign: Path, tmp_path: Path) -> None:
+    assert run_command(["run", str(campaign)]) == 130
+    (run,) = (tmp_path / "runs").iterdir()
+    (run / "data" / "node").mkdir(parents=True)
+    (run / "data" / "node" / "current").symlink_to("1")
+    assert run_command(["run", "--resume", "last"]) == 0
+    assert made[-1] == "0003-latency-kafka"
