@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import sys
 import webbrowser
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 LOOPBACK = "127.0.0.1"
 _TOKEN_BYTES = 18
+_FILE_NAME_CHARS_MAX = 200
 
 
 def serve(runs_directory: Path, bind: str, port: int, out: Output) -> int:
@@ -345,9 +347,22 @@ def _write_plots(run: store.StoredRun, svg: Path | None, png: Path | None) -> li
     written: list[Path] = []
     for directory, ending, draw in ((svg, "svg", svg_file), (png, "png", png_file)):
         if directory is not None:
-            files = {f"{plot.plot_id}.{ending}": draw(plot, places, source) for plot in plots}
+            names = _file_names([plot.plot_id for plot in plots])
+            files = {f"{name}.{ending}": draw(plot, places, source) for name, plot in zip(names, plots, strict=True)}
             written += store.write_files(directory, files)
     return written
+
+
+def _file_names(plot_ids: Sequence[str]) -> list[str]:
+    """A name for a file of each plot, without what would make it a path: experiments, hosts and disks may be anybody's.
+
+    What is then alike is numbered.
+    """
+    names: list[str] = []
+    for plot_id in plot_ids:
+        name = re.sub(r"[^\w.-]+", "-", plot_id)[:_FILE_NAME_CHARS_MAX]
+        names.append(f"{name}-{len(names) + 1}" if name in names else name)
+    return names
 
 
 def link_to_report(run: Path, page_directory: Path) -> str:

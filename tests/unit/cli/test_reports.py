@@ -142,3 +142,12 @@ class TestAfterARun:
 def test_no_command_waits_for_what_draws() -> None:
     code = "import sys, tidegauge.cli.running; print([one for one in ('matplotlib', 'jinja2') if one in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_names_of_plots_lead_out_of_no_directory() -> None:
+    """A stranger's run may call an experiment, a host or a disk what it likes, and a disk here is /dev/mapper/data."""
+    ids = ["01-../../x-rate", "01-..-..-x-rate", "02-disk-written-to-/dev/mapper/data", "n" * 300, "03-latency-rate"]
+    names = reports._file_names(ids)
+    assert names[0] == "01-..-..-x-rate"
+    assert names[2:] == ["02-disk-written-to--dev-mapper-data", "n" * 200, "03-latency-rate"]
+    assert len(set(names)) == len(ids), "none replaces another"
