@@ -192,6 +192,8 @@ class TestNames:
         (Axis("response p99, ms", form=Form.MS), 7.8, "7.80 ms"),
         (Axis("offered, msg/s"), 20_000.0, "20,000 msg/s"),
         (Axis("cores, all of them", form=Form.SHORT, unit="cores"), 1.5, "1.50 cores"),
+        (Axis("MB/s", form=Form.SHORT, unit="MB/s"), 0.000512, "0.000512 MB/s"),
+        (Axis("MB/s", form=Form.SHORT, unit="MB/s"), 0.0, "0.00 MB/s"),
         (Axis("partitions", ticks=((100.0, "100"),)), 100.0, "partitions=100"),
         (Axis("% of the ceiling", form=Form.SHARE), 12.0, "12%"),
         (Axis("trial of the search", form=Form.TRIAL), 3.0, "trial 3"),

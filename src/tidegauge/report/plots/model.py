@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tidegauge.model.trial import Validity
-from tidegauge.numbers import MISSING, count, ms, percent, short, trimmed
+from tidegauge.numbers import MISSING, count, ms, percent, precise, short, trimmed
 from tidegauge.plain import grouped
 from tidegauge.report.plots.paper import LABEL_CHAR_PT, WIDTH_PT
 from tidegauge.store.details import TrialDetails
@@ -426,7 +426,8 @@ def _percentile_words(value: float) -> str:
 _FORMS: dict[Form, Callable[[float], str]] = {
     Form.MS: ms,
     Form.COUNT: count,
-    Form.SHORT: short,
+    # None that is drawn above 0 is written as 0.00.
+    Form.SHORT: lambda value: precise(value) if 0 < value < 0.01 else short(value),
     Form.SECOND: lambda value: f"{value:.0f} s",
     Form.PERCENT: _percentile_words,
     Form.SHARE: lambda value: percent(value / 100),
