@@ -146,7 +146,12 @@ class LimitingCase:
 
     @property
     def devices(self) -> list[DeviceShare]:
-        """Devices that messages are written to; on hosts of a fleet, all that servers' hosts have."""
+        """Devices that messages are written to; on hosts of a fleet, all that servers' hosts have.
+
+        None where no server was seen: messages then go to no disk, or to others'.
+        """
+        if not self.servers:
+            return []
         if self.use.others:
             hosts = {server.host for server in self.servers}
             return [device for device in self.use.devices if device.host in hosts]

@@ -143,6 +143,14 @@ def test_a_busy_disk_that_nobody_waits_for_is_not_the_limit() -> None:
     assert found(load(), device=device(busy_share=0.98), host=host(io_stall_share=0.01)).resource is Resource.WINDOW
 
 
+def test_no_disk_limits_what_no_server_here_writes_to_it() -> None:
+    """Of a cluster elsewhere, and without servers, a full disk of the clients' host is others' business."""
+    full = {"device": device(written_bytes_per_s=97.0 * MB), "ceilings": disk_ceiling(100.0 * MB)}
+    assert found(load(), **full).resource is Resource.DISK
+    for nobody in (load(servers=()), load(servers=(), data_devices=())):
+        assert found(nobody, **full).resource is not Resource.DISK
+
+
 def test_another_disk_does_not_count() -> None:
     other = device(number="8:0", busy_share=1.0)
     assert found(load(), device=other, host=host(io_stall_share=0.9)).resource is Resource.WINDOW

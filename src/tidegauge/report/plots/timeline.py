@@ -121,6 +121,7 @@ READING = (
     ),
 )  # fmt: skip
 """Charts that replace MAIN where nothing is sent."""
+_WATCHED = ": those of the servers' data where Tidegauge starts servers, else all there are"
 _OF_USE = (
     Chart(
         "server-cpu", "CPU of the servers", _y_axis("cores, all server processes together"),
@@ -145,19 +146,20 @@ _OF_USE = (
     ),
     Chart(
         "disk-written", "Written to disk", _y_axis("MB/s"),
-        per_s("disk_written_bytes", 1e6), "Bytes written to the disks that hold the servers' data, whoever wrote them",
+        per_s("disk_written_bytes", 1e6), "Bytes written to the disks that were watched, whoever wrote them" + _WATCHED,
     ),
     Chart(
         "disk-read", "Read from disk", _y_axis("MB/s"),
-        per_s("disk_read_bytes", 1e6), "Bytes read from the disks that hold the servers' data, whoever read them",
+        per_s("disk_read_bytes", 1e6), "Bytes read from the disks that were watched, whoever read them" + _WATCHED,
     ),
     Chart(
         "disk-flushes", "Cache flushes of the disks", _y_axis("flushes/s"),
-        per_s("disk_flushes"), "How often a second the servers' disks emptied their own cache, which a sync asks for",
+        per_s("disk_flushes"),
+        "How often a second the disks that were watched emptied their own cache, which a sync asks for" + _WATCHED,
     ),
     Chart(
         "disk-busy", "Disk busy", _y_axis("% of the time"), as_is("disk_busy_percent"),
-        "Share of the time for which the busiest of the servers' disks had a request under way",
+        "Share of the time for which the busiest of the disks that were watched had a request under way" + _WATCHED,
     ),
     Chart(
         "io-stall", "Waiting for I/O", _y_axis("% of the time"), as_is("io_stall_percent"),
