@@ -116,7 +116,7 @@ def _head_lines(facts: RunFacts) -> Iterable[RenderableType]:
         f"Durability: {levels.promised_words(findings)} ({promise} when acknowledged): {witnesses}{tested}."
     )
     if warning := f"{levels.refuted_words(findings)}{levels.caveat_words(run.results)}":
-        yield Paragraph(_shorten_words(warning.strip()), "bold yellow")
+        yield Paragraph(_shorten_words(warning.strip(), 3), "bold yellow")
     loads = {brief_workload(result.spec.workload) for result in run.results}
     if len(loads) == 1:
         yield Paragraph(f"Load: {loads.pop()}.")

@@ -547,3 +547,12 @@ def test_a_load_generator_that_keeps_the_messages_itself_has_no_servers_anywhere
 def details_of_run(run: StoredRun) -> str:
     """All that `show` says of it."""
     return " ".join(rendered(run_report(run)).split())
+
+
+def test_what_a_level_is_worth_is_not_cut_off(tmp_path: Path) -> None:
+    caveat = (
+        "topic tidegauge-2026-11-30T08-09-07-unclean-attached-4f79c17f-0: unclean.leader.election.enable=true: a "
+        "replica that is not in sync may be made leader, and what it lacks is lost, although it was acknowledged"
+    )
+    (one, _) = [replace(one, level=LevelFinding(3, ("x",), caveats=(caveat,))) for one in pair()]
+    assert "what it lacks is lost, although it was acknowledged." in " ".join(screen(stored(tmp_path, one)).split())
