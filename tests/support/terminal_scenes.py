@@ -46,6 +46,7 @@ from tidegauge.model.host import (
 )
 from tidegauge.model.level import Agreement, EarlierCuts, LevelChoice, LevelFinding, SettingChange, SyncFinding
 from tidegauge.model.load import ClockBound
+from tidegauge.model.processing import Processing, ProcessingKind
 from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.sending import Sending
 from tidegauge.model.tilt import Severity, Stage, Terms, Tilt
@@ -520,6 +521,9 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "three experiments more": lambda: run_of(*[result(spec(KAFKA, f"load-{n}", n)) for n in range(1, 6)]),
     "few samples": lambda: run_of(*pair(response=latency(1.0, 500))),
     "attached": lambda: run_of(*[with_spec(replace(one, server_cpu_s=None), attached=True) for one in pair()]),
+    "consumers that process": lambda: run_of(
+        *[with_workload(one, processing=Processing(ProcessingKind.EXPONENTIAL, 0.02)) for one in pair()]
+    ),
     "no servers": lambda: run_of(*[with_spec(one, serverless=True) for one in pair()]),
     "no servers of one of two": lambda: run_of(pair()[0], with_spec(pair()[1], serverless=True)),
     "CPU not recorded": lambda: run_of(*each(pair(), server_cpu_s=None)),

@@ -226,6 +226,7 @@ TABLES = (
     Claim("after the first, ms", "several load generators", "one trial"),
     Claim("{}: the {} load generators", "several load generators", "one trial"),
     Claim("{} began within {} ms of each other", "several load generators", "instants not known"),
+    Claim("{}, who process each for {}", "consumers that process", "two trials"),
     Claim("{} are on several hosts: {}.", "on several hosts", "several load generators"),
     Claim("{} are too many for a table", "many load generators", "several load generators"),
     Claim(
