@@ -65,7 +65,7 @@ class Processing:
         # Pareto's: of all messages a share of (least / t) ** alpha takes longer than t. Half take longer than the
         # median, and a fiftieth of these longer than the p99.
         alpha = math.log(50) / math.log(self.p99_s / self.time_s)
-        return self.time_s * (2 * (1 - share)) ** (-1 / alpha)
+        return self.time_s * math.pow(2 * (1 - share), -1 / alpha)
 
 
 def _exact(seconds: float) -> str:

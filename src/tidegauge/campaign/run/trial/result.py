@@ -247,9 +247,10 @@ def _subscription_result(
 ) -> SubscriptionResult:
     """What is missing is backlog, and more is said of it only as far as somebody looked for it."""
     trace = observed.traces.get(sub.name, Traced())
+    times: dict[str, Any] = {**end_to_end_times(sub), **_processing_of(sub, spec.workload, measured_s)}
     return SubscriptionResult(
         name=sub.name,
-        **end_to_end_times(sub),
+        **times,
         received=sub.received,
         backlog=sub.backlog,
         lost=trace.lost,
@@ -269,7 +270,6 @@ def _subscription_result(
         duplicated_examples=sub.duplicated_examples,
         reordered_examples=sub.reordered_examples,
         corrupt_examples=sub.corrupt_examples,
-        **_processing_of(sub, spec.workload, measured_s),
     )
 
 
