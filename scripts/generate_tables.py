@@ -21,8 +21,7 @@ def text() -> str:
 
 def _lines() -> Iterator[str]:
     yield "# Figures that servers report, and gauges of a run\n"
-    yield "Written by `scripts/generate_tables.py` from `METRICS` of each system (`systems/kafka/metrics.py`,"
-    yield "`deployment.py` of Pulsar and RabbitMQ) and from `live/exporter.py`."
+    yield "Written by `scripts/generate_tables.py` from `METRICS` of each system and from `live/exporter.py`."
     yield "[Telemetry](../telemetry.md) says how they are read.\n"
     for system in all_systems().values():
         if system.metrics:

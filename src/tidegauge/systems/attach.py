@@ -180,6 +180,7 @@ class AttachRules:
         endpoint_key: what of a token endpoint a client is told.
         token_keys: keys of `auth` beside it that a client with tokens has a use for, and needn't have.
         products: what `product` may be: those of others that speak the system's protocol.
+        secret_methods: those of `methods` of the system's own that need one secret, given as `token`.
     """
 
     keys: tuple[AddressKey, ...]
@@ -187,6 +188,7 @@ class AttachRules:
     endpoint_key: Literal["token-endpoint", "issuer-url"] = "token-endpoint"
     token_keys: tuple[str, ...] = ("scope", "audience")
     products: tuple[str, ...] = ()
+    secret_methods: tuple[str, ...] = ()
 
 
 def is_secure(choice: AttachChoice, rules: AttachRules) -> bool:

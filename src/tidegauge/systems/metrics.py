@@ -1,4 +1,4 @@
-"""Servers' own figures, from HTTP in Prometheus's text format: a short declared list for each system.
+"""Servers' own figures, from HTTP in Prometheus's text format or as JSON: a short declared list for each system.
 
 A system's folder says which figures matter and where to fetch them; everything here is the same for all. Pure, except
 for `fetch_text`.
@@ -9,10 +9,11 @@ Source: https://github.com/prometheus/docs/blob/main/docs/instrumenting/expositi
 from __future__ import annotations
 
 import http.client
+import json
 import math
 import re
 import urllib.request
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -48,7 +49,8 @@ class Metric:
     Attributes:
         name: in Tidegauge's words, its unit last.
         meaning: one clause for the reference.
-        series: name of the sample as the server reports it, a regular expression where it holds a number or a path.
+        series: name of the sample as the server reports it, a regular expression where it holds a number or a path. Of
+            JSON the keys down to a number: "jetstream.stats.storage".
         labels: that a series must have, with their values.
         count_series: for `MetricKind.MEAN`, the sample that counts.
         factor: from the server's unit to ours.
@@ -101,15 +103,10 @@ def read_text(text: str, metrics: Sequence[Metric]) -> dict[str, float]:
 
     Only their own lines are parsed: a server with many topics reports a thousand times as many.
     """
-    from prometheus_client.parser import text_string_to_metric_families  # Not needed before servers run.
-
-    names = {name for metric in metrics for name in (metric.series, metric.count_series) if name}
-    declared_series = re.compile(rf"(?:{'|'.join(sorted(names))})[ {{]")
-    lines = [line for line in text.splitlines() if declared_series.match(line)]
-    samples_by_name: dict[str, list[tuple[Mapping[str, str], float]]] = {}
-    for family in text_string_to_metric_families("\n".join(lines) + "\n"):
-        for sample in family.samples:
-            samples_by_name.setdefault(sample.name, []).append((sample.labels, float(sample.value)))
+    if text.lstrip().startswith("{"):
+        samples_by_name: _Samples = {name: [({}, value)] for name, value in _numbers_in(json.loads(text))}
+    else:
+        samples_by_name = _declared_samples(text, metrics)
     reported: dict[str, float] = {}
     for metric in metrics:
         for series, key in ((metric.series, metric.name), (metric.count_series, _count_key(metric))):
@@ -125,6 +122,31 @@ def read_text(text: str, metrics: Sequence[Metric]) -> dict[str, float]:
             if values:
                 reported[key] = combine_series(values, metric.combine)
     return reported
+
+
+_Samples = dict[str, list[tuple[Mapping[str, str], float]]]
+
+
+def _numbers_in(value: object, name: str = "") -> Iterator[tuple[str, float]]:
+    """Yields every number in JSON's objects with the keys that lead to it."""
+    if isinstance(value, dict):
+        for key, content in value.items():
+            yield from _numbers_in(content, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, int | float):
+        yield name, float(value)
+
+
+def _declared_samples(text: str, metrics: Sequence[Metric]) -> _Samples:
+    from prometheus_client.parser import text_string_to_metric_families  # Not needed before servers run.
+
+    names = {name for metric in metrics for name in (metric.series, metric.count_series) if name}
+    declared_series = re.compile(rf"(?:{'|'.join(sorted(names))})[ {{]")
+    lines = [line for line in text.splitlines() if declared_series.match(line)]
+    samples_by_name: _Samples = {}
+    for family in text_string_to_metric_families("\n".join(lines) + "\n"):
+        for sample in family.samples:
+            samples_by_name.setdefault(sample.name, []).append((sample.labels, float(sample.value)))
+    return samples_by_name
 
 
 def _count_key(metric: Metric) -> str:

@@ -392,7 +392,12 @@ def test_rabbitmqs_queues_on_a_node_of_our_own(tmp_path: Path, queue: str, persi
         (KAFKA, "  bootstrap.servers=h1:9092,h2:9092\n", "", ["bootstrap.servers is missing"]),
         (KAFKA, "replicationFactor", "replicationFaktor", ["3: replicationFaktor: unknown key", "did you mean"]),
         (KAFKA, "kafka.KafkaBench", "kafka.KafkaBenhc", ["2: driverClass", "did you mean"]),
-        (KAFKA, "kafka.KafkaBench", "nats.NatsBench", ["2: driverClass", "a system that is not known here; known: "]),
+        (
+            KAFKA,
+            "kafka.KafkaBench",
+            "artemis.ArtemisBench",
+            ["2: driverClass", "a system that is not known here; known: "],
+        ),
         (
             KAFKA,
             "kafka.KafkaBench",

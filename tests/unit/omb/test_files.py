@@ -41,6 +41,7 @@ WORKLOAD = """name topics partitionsPerTopic keyDistributor messageSize useRando
 EVERY_DRIVER = "name driverClass"
 DRIVERS = {
     "kafka": "replicationFactor topicConfig commonConfig producerConfig consumerConfig",
+    "nats": "natsHostUrl replicationFactor",
     "rabbitmq": """amqpUris messagePersistence queueType producerCreationDelay producerCreationBatchSize
         consumerCreationDelay consumerCreationBatchSize""",
     "pulsar": """client producer consumer serviceUrl httpUrl clientMemoryLimitMB ioThreads connectionsPerBroker

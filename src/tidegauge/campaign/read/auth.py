@@ -25,6 +25,7 @@ from tidegauge.regular import read_regular
 from tidegauge.systems.attach import (
     CLIENT_SECRET,
     METHODS_OF_AWS,
+    METHODS_WITH_CERTIFICATE,
     METHODS_WITH_KEYTAB,
     METHODS_WITH_PASSWORD,
     METHODS_WITH_TOKEN,
@@ -150,15 +151,18 @@ class AwsFields(MethodFields):
 
 def _tag_of_method(auth: Mapping[str, object]) -> str:
     method = auth.get("method", NO_METHOD)
-    if method in METHODS_WITH_TOKEN_FILE and "token" in auth:
-        return "token"
     tags = {
         "endpoint": METHODS_WITH_TOKENS,
         "password": METHODS_WITH_PASSWORD,
         "token": METHODS_WITH_TOKEN,
         "kerberos": METHODS_WITH_KEYTAB,
         "aws": METHODS_OF_AWS,
+        "method": (*METHODS_WITH_CERTIFICATE, NO_METHOD),
     }
+    # What no table has is a system's own (`AttachRules.secret_methods`).
+    is_own = all(method not in methods for methods in tags.values())
+    if "token" in auth and (is_own or method in METHODS_WITH_TOKEN_FILE):
+        return "token"
     return next((tag for tag, methods in tags.items() if method in methods), "method")
 
 
@@ -171,6 +175,8 @@ def check_method(value: object, info: ValidationInfo) -> object:
     if method not in allowed:
         near = did_you_mean(str(method), allowed)
         raise refuse_value(f"'{method}': must be one of {', '.join(allowed)}{near}", "method")
+    if isinstance(info.context, AttachRules) and method in info.context.secret_methods and "token" not in value:
+        raise refuse_value(f"'{method}' needs token, such as {{file: PATH}}", "method")
     if isinstance(info.context, AttachRules) and method in METHODS_WITH_TOKENS:
         _check_keys_of_tokens(value, info.context)
     return value

@@ -15,8 +15,9 @@ from tidegauge.systems.api import Deployment, DeployRequest, MessageLimit, Syste
 from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
 from tidegauge.systems.nats import clients, config, fairness, level, provision
-from tidegauge.systems.nats.deployment import deploy
+from tidegauge.systems.nats.deployment import METRICS, deploy
 
+MONITORING_PORT = 8222
 RULES = AttachRules(
     keys=(
         AddressKey(
@@ -27,7 +28,7 @@ RULES = AttachRules(
             secure_schemes=("tls",),
             ports={"nats": 4222, "tls": 4222},
         ),
-        # Without it there is no way to know how often servers sync.
+        # Without it nobody knows how often servers sync. Where it isn't given, the usual port is asked.
         AddressKey(
             "monitoring-url",
             "http://host:8222",
@@ -35,10 +36,11 @@ RULES = AttachRules(
             required=False,
             schemes=("http", "https"),
             secure_schemes=("https",),
-            ports={"http": 8222, "https": 8222},
+            ports={"http": MONITORING_PORT, "https": MONITORING_PORT},
         ),
     ),
-    methods=("password", "token", "tls"),
+    methods=("password", "token", "nkey", "tls"),
+    secret_methods=("nkey",),
 )
 OUTSIDE_LIMIT_MB = 100
 """What a server uses beside what its memory limit counts, MiB."""
@@ -46,11 +48,19 @@ OUTSIDE_LIMIT_MB = 100
 
 def attach(request: AttachRequest) -> AttachedCluster:
     """The cluster as a deployment. Nothing is asked of it yet."""
+    connection = connection_settings(request.choice, RULES, request.secrets)
+    usual = (f"http://{_host_of(address)}:{MONITORING_PORT}" for address in connection["servers"].split(","))
+    connection.setdefault("monitoringUrl", ",".join(usual))
     return AttachedCluster(
-        connection=connection_settings(request.choice, RULES, request.secrets),
+        connection=connection,
         nodes_in=partial(number_of, scope="cluster", name="nodes"),
-        decides=lambda setting: setting.scope.startswith(("topic ", "server ")),
+        decides=lambda setting: setting.scope.startswith(("topic ", "server ")) or setting.name == level.SYNC,
     )
+
+
+def _host_of(address: str) -> str:
+    """A server's host without its port, an IPv6 address in its brackets."""
+    return address.partition("://")[2].rstrip("/").rpartition(":")[0]
 
 
 class NatsSystem(System):
@@ -62,6 +72,7 @@ class NatsSystem(System):
     driver = "nats"
     default_version = provision.DEFAULT_VERSION
     attach_rules = RULES
+    metrics = METRICS
     reserved_settings = config.RESERVED
     spaces_in_paths = True
     copies_setting = level.COPIES

@@ -1,4 +1,7 @@
-"""Starts NATS servers; why one failed."""
+"""Starts NATS servers; which of their figures matter, and why one failed.
+
+Source: https://docs.nats.io/running-a-nats-service/nats_admin/monitoring
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from tidegauge.numbers import whole_number
 from tidegauge.systems.api import DeployRequest
 from tidegauge.systems.api import Node as Machine
 from tidegauge.systems.logs import Cause, cause_pattern, find_cause
+from tidegauge.systems.metrics import Endpoint, Metric, MetricKind
 from tidegauge.systems.nats.config import NatsNode, connection_of_nodes, server_config
 from tidegauge.systems.nats.level import LEADERS, SYNCED_LEVELS
 from tidegauge.systems.nats.provision import PROGRAM
@@ -18,6 +22,27 @@ from tidegauge.systems.servers import Servers
 
 PORTS_PER_NODE = 3
 STOP_GRACE_S = 15.0
+METRICS = (
+    Metric("resident_bytes", "memory of the server as it counts it", "mem"),
+    Metric("stored_bytes", "streams in files", "jetstream.stats.storage"),
+    Metric("stored_in_memory_bytes", "streams in memory", "jetstream.stats.memory"),
+    Metric("raft_groups", "streams and consumers of several copies", "jetstream.stats.ha_assets"),
+    Metric("received_msgs_per_s", "messages from clients and other servers", "in_msgs", MetricKind.RATE),
+    Metric("api_errors_per_s", "calls of JetStream's API that failed", "jetstream.stats.api.errors", MetricKind.RATE),
+    Metric("slow_consumers", "connections that were closed since they read too slowly", "slow_consumers"),
+    Metric("stalled_clients", "publishers that were held back since a reader is slow", "stalled_clients"),
+    Metric(
+        "disk_waiters", "goroutines that wait for one of the few that may use the disk", "disk_io_wait_stats.waiters"
+    ),
+    Metric(
+        "disk_wait_ms",
+        "mean time that they waited",
+        "disk_io_wait_stats.wait_time",
+        MetricKind.MEAN,
+        count_series="disk_io_wait_stats.waits",
+        factor=1e-6,
+    ),
+)
 _CAUSES = (
     cause_pattern(r"unknown field", "there is no such setting:", "Correct the setting given for this system."),
     cause_pattern(
@@ -70,6 +95,7 @@ def deploy(request: DeployRequest, host: Host) -> NatsDeployment:
         processes=tuple(node.name for node in nodes),
         jvm_flags=(f"GOMEMLIMIT={memory_mb}MiB",),
         ports=tuple(ports),
+        metrics_endpoints=tuple(Endpoint(node.name, f"{node.monitoring_url}/varz") for node in nodes),
         nodes=tuple(Machine(node.number, (node.name,), (node.directory,)) for node in nodes),
     )
     host.make_directories(request.log_directory, *(node.directory for node in nodes))

@@ -39,8 +39,6 @@ record Connection(
   private static final String TIMEOUT = "timeoutMs";
   private static final String PLAIN = "nats";
   private static final String SECURED = "tls";
-  private static final List<String> METHODS =
-      List.of(Security.PASSWORD, Security.TOKEN, Security.TLS);
   private static final int TIMEOUT_MS_DEFAULT = 30_000;
   private static final int PORT_DEFAULT = 4222;
 
@@ -51,7 +49,7 @@ record Connection(
     List<String> valid = new ArrayList<>(List.of(SERVERS, MONITORING, TIMEOUT));
     valid.addAll(Security.KEYS);
     SettingChecks.checkNames(SYSTEM, "connection setting", settings.keySet(), valid);
-    Security security = Security.of(SYSTEM, settings, METHODS);
+    Security security = Security.of(SYSTEM, settings, Access.METHODS);
     List<URI> servers = addresses(SERVERS, settings.get(SERVERS), List.of(PLAIN, SECURED));
     if (servers.isEmpty()) {
       throw new DriverException(
@@ -146,7 +144,8 @@ record Connection(
     try {
       return Nats.connect(builder.build());
     } catch (IOException | RuntimeException e) {
-      throw Failures.describe("be reached at " + String.join(", ", hostsAndPorts()), e);
+      Exception cause = isSecured() ? Access.handshakeFailure(this, e) : e;
+      throw Failures.describe("be reached at " + String.join(", ", hostsAndPorts()), cause);
     } catch (InterruptedException e) {
       throw Failures.describe("be reached", e);
     }

@@ -70,8 +70,8 @@ final class Description {
       }
     }
     if (servers == 0 && unreached != null) {
-      throw new DriverException(
-          "NATS's monitoring endpoints could not be read: " + HttpApi.words(unreached), unreached);
+      String why = "no monitoring endpoint could not be read (" + HttpApi.words(unreached) + ")";
+      found.add(CLUSTER, "sync_interval", "unknown: " + why);
     }
     if (servers > 0) {
       found.add(CLUSTER, "nodes", servers);

@@ -4,6 +4,7 @@ import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.drivers.Json;
 import io.tidegauge.worker.drivers.Reach;
+import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -18,19 +19,23 @@ record Greeting(boolean secured, boolean authenticates) implements Reach.Greetin
 
   @Override
   public void exchange(InputStream in, OutputStream out) throws IOException, AccessException {
-    StringBuilder word = new StringBuilder();
-    for (int one = in.read(); one != '\n'; one = in.read()) {
-      if (one < 0 || word.length() > WORD_BYTES_MAX) {
-        throw new EOFException();
-      }
-      word.append((char) one);
-    }
-    String text =
-        new String(word.toString().getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8);
+    String text = readWord(in);
     if (!text.startsWith(INFO)) {
       throw new IOException("the answer is not of NATS's protocol");
     }
     check(text.substring(INFO.length()));
+  }
+
+  /** The server's first line. */
+  static String readWord(InputStream in) throws IOException {
+    ByteArrayOutputStream word = new ByteArrayOutputStream();
+    for (int one = in.read(); one != '\n'; one = in.read()) {
+      if (one < 0 || word.size() > WORD_BYTES_MAX) {
+        throw new EOFException();
+      }
+      word.write(one);
+    }
+    return word.toString(StandardCharsets.UTF_8);
   }
 
   private void check(String json) throws IOException, AccessException {

@@ -44,6 +44,9 @@ final class WholeStream {
       throws DriverException, InterruptedException {
     String why = "";
     StreamState state = null;
+    // Servers that have just begun may learn of a stream a little later.
+    long absentUntilNs =
+        System.nanoTime() + Math.min(ReadBackSpec.BEHIND_MS, spec.leftMs()) * 1_000_000;
     while (state == null) {
       try {
         state = state(jetStream);
@@ -51,7 +54,10 @@ final class WholeStream {
           why = "not read to its end in time";
         }
       } catch (IOException | JetStreamApiException | JetStreamStatusCheckedException e) {
-        if (Failures.isAbsent(e) || spec.leftMs() < PAUSE_MS) {
+        if (Failures.isAbsent(e) && System.nanoTime() > absentUntilNs) {
+          return spec.unread(partition, "").gone("NATS has no stream " + stream + " any more");
+        }
+        if (spec.leftMs() < PAUSE_MS) {
           why = Failures.describe("read back " + stream, e).getMessage();
           break;
         }
