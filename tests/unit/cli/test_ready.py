@@ -106,14 +106,14 @@ def test_without_names_all_are_fetched_and_one_that_fails_keeps_none_back(
     def fail(_version: str, _report: object) -> None:
         raise UserError("rabbitmq can't be reached.", "Connect to the network.")
 
-    provided("kafka", lambda *_: None)
-    provided("pulsar", lambda *_: None)
+    for system in ("kafka", "nats", "pulsar"):
+        provided(system, lambda *_: None)
     provided("rabbitmq", fail)
     assert run_command(["fetch"]) == 2
     printed = capsys.readouterr()
     assert "Apache Pulsar" in printed.out
     assert printed.err.count("can't be reached") == 1
-    assert "Error: 1 of 3 systems could not be fetched: RabbitMQ " in printed.err
+    assert "Error: 1 of 4 systems could not be fetched: RabbitMQ " in printed.err
     assert run_command(["fetch", "rabbitmq"]) == 2
     assert capsys.readouterr().err.startswith("Error: rabbitmq can't be reached.\n  Connect to the network.")
 
@@ -157,7 +157,7 @@ def test_a_shell_is_offered_campaigns_runs_and_systems(tmp_path: Path) -> None:
 
 
 def test_systems_are_offered_one_after_the_other() -> None:
-    assert complete_systems("") == ["kafka", "pulsar", "rabbitmq"]
+    assert complete_systems("") == ["kafka", "nats", "pulsar", "rabbitmq"]
     assert complete_systems("kafka,pu") == ["kafka,pulsar"]
     assert complete_systems("kafka@") == [f"kafka@{registry.system_named('kafka').default_version}"]
     assert complete_systems("zzz") == []

@@ -20,6 +20,7 @@ from tidegauge.campaign.run.recorded import OtherwiseError, Recorded, TrialWithR
 from tidegauge.cli import resuming, running
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
+from tidegauge.hosts.facts import host_facts
 from tidegauge.model.events import Observer
 from tidegauge.model.tilt import Severity, Stage, Tilt
 from tidegauge.model.trial import RateRule
@@ -206,10 +207,14 @@ def test_a_dry_run_shows_what_is_left(made: Made, campaign: Path, capsys: pytest
 def test_changed_surroundings_are_reported(
     made: Made, campaign: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    facts = {"tidegauge": {"git_commit": "a1"}, "host": {"hostname": "one"}, "load_average": [1.0]}
-    monkeypatch.setattr(running, "environment_facts", lambda *_: facts)
+    commit = "a1"
+
+    def facts(_campaign: object, places: list[Path]) -> dict[str, object]:
+        return {"tidegauge": {"git_commit": commit}, "host": host_facts(places), "load_average": [1.0]}
+
+    monkeypatch.setattr(running, "environment_facts", facts)
     run_command(["run", str(campaign)])
-    facts = {"tidegauge": {"git_commit": "b2"}, "host": {"hostname": "one"}, "load_average": [2.0]}
+    commit = "b2"
     assert run_command(["run", "--resume", "last"]) == 0
     capsys.readouterr()
     run_command(["show"])

@@ -150,8 +150,12 @@ def test_unequal_terms_are_marked_in_both(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_can_be_read_from_a_result(name: str) -> None:
-    found = FIGURES[name].value_in(result())
+    measured = result()
+    (subscription,) = measured.subscriptions
+    processing = replace(subscription, in_consumer=latency(1.4), processed=latency(1.5), processing_share=0.6)
+    found = FIGURES[name].value_in(replace(measured, subscriptions=(processing,)))
     assert found is not None
+    assert (FIGURES[name].value_in(measured) is None) == name.startswith(("in_consumer", "process"))
     assert found >= 0
     if name.endswith("_ms_p99") and FIGURES[name].scheduled:
         empty = result(response=latency(1.0, 0), service=latency(1.0, 0), delay=latency(1.0, 0), subscriptions=())
