@@ -28,7 +28,7 @@ from tidegauge.systems.registry import all_systems
 
 ROOT = Path(__file__).parents[2]
 SEED = os.environ.get("TIDEGAUGE_FUZZ_SEED", "33")
-COUNT, COUNT_SLOW = 100, 10_000
+COUNT, COUNT_SLOW = 300, 10_000
 AT_ONCE = 500
 CPU_S_MAX = 6.0
 """Of one mutant. A calm machine needs a hundredth of it for most, and one of those with the most trials a third."""

@@ -26,7 +26,7 @@ from tidegauge.cli.main import run_command
 from tidegauge.live.server import Pages
 
 SEED = int(os.environ.get("TIDEGAUGE_FUZZ_SEED", "1"))
-MUTANTS, MUTANTS_SLOW = 100, 10_000
+MUTANTS, MUTANTS_SLOW = 300, 10_000
 AT_ONCE = 50
 CPU_S_MAX = 30.0
 """For one command on one mutant, by the CPU time of this process: how busy the machine is does not matter."""

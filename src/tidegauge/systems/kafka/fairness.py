@@ -24,6 +24,7 @@ from tidegauge.fairness import (
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.tilt import Severity
 from tidegauge.model.workload import SubscriptionType
+from tidegauge.numbers import count
 from tidegauge.systems.kafka.level import FLUSH_SCHEDULER, NEVER, UNCLEAN, client_acks
 
 SHARE_GROUPS_SINCE = (4, 2)
@@ -157,8 +158,8 @@ def _unclean_election_hazard(case: Case) -> Iterator[Hazard]:
         yield Hazard(
             "unclean-election",
             f"{UNCLEAN}=true",
-            "a replica that is not in sync may be made leader: then what a majority acknowledged is lost, which the "
-            f"other systems' level {case.choice.level} rules out",
+            "a replica that is not in sync may be made leader: then what a majority acknowledged is lost, which "
+            f"level {case.choice.level} is to rule out",
             NO_FIGURE,
             "Kafka's topic configuration",
             f"remove {UNCLEAN} from the system's `settings`, or set it to false on the cluster",
@@ -175,8 +176,8 @@ def _fetch_wait_hazard(case: Case) -> Iterator[Hazard]:
     if workload.subscriptions and fetch_bytes > 1 and case.msgs_per_s and coming_bytes < fetch_bytes:
         yield Hazard(
             "fetch-waits",
-            f"fetch.min.bytes={fetch_bytes:g}",
-            f"at {case.msgs_per_s:g} msg/s fewer bytes come to a consumer within fetch.max.wait.ms={wait_ms:g}, so a "
+            f"fetch.min.bytes={fetch_bytes:.0f}",
+            f"at {count(case.msgs_per_s)} msg/s fewer bytes come to a consumer within fetch.max.wait.ms={wait_ms:g}, so a "
             "broker answers when that is over: end-to-end times are that wait",
             NO_FIGURE,
             BY_DEFINITION,

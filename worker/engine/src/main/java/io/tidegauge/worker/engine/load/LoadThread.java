@@ -27,6 +27,12 @@ public final class LoadThread implements Runnable {
   /** Looks at one producer before a thread sleeps that has no free slot. */
   private static final int SLOT_LOOKS = 50 * FEW_PRODUCERS;
 
+  /**
+   * One such part of a wait is left for sending those that are due before the last one, which is
+   * waited for by itself if that takes less.
+   */
+  private static final int SENDING_PARTS = 10;
+
   private static final long NEVER = Long.MAX_VALUE;
   private static final long NOTHING = Long.MIN_VALUE;
 
@@ -47,6 +53,10 @@ public final class LoadThread implements Runnable {
   private long waits;
 
   private final long grainNs;
+
+  /** What is due until then is sent without gathering anew. */
+  private long gatheredNs = NOTHING;
+
   private final int slotSpins;
   private final long slotParkNs;
   private final Live live;
@@ -290,8 +300,9 @@ public final class LoadThread implements Runnable {
   private void awaitDue(long dueNs, RateProfile profile, long now) {
     waits++;
     long gatherNs = grainNs == 0 || isClosedLoop() || dueNs == NEVER ? 0 : gatherNs(profile, dueNs);
-    if (gatherNs > 0) {
-      waiter.gatherUntil(dueNs + gatherNs, now);
+    if (gatherNs > 0 && dueNs > gatheredNs) {
+      gatheredNs = dueNs + gatherNs;
+      waiter.gatherUntil(gatheredNs - gatherNs / SENDING_PARTS, now);
     } else {
       waiter.towards(dueNs, now);
     }

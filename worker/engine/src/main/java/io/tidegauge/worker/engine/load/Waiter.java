@@ -40,9 +40,6 @@ final class Waiter {
   /** Sleeps take at most the inverse of this of the time, as far as {@link #REST_NS_MAX} allows. */
   private static final double REST_PER_LATE = 2.5;
 
-  /** So much of how late sleeps usually end they are cut short by where the rest may be spun. */
-  private static final double EARLY_PART = 0.75;
-
   /** Later than this is no timer but a machine that had no time for the thread. */
   private static final long LATE_NS_MAX = 100_000;
 
@@ -109,11 +106,11 @@ final class Waiter {
 
   /**
    * Sleeps until an instant, for at most a little while: what becomes due until then is sent
-   * together. Sleeps end late by chance, so it ends a little early, and the rest is spun. Returns
-   * the time now.
+   * together. A sleep is cut short by as much as sleeps usually end late, and where that was too
+   * much the rest is spun. Returns the time now.
    */
   long gatherUntil(long ns, long nowNs) {
-    long earlyNs = (long) (earn(nowNs) * EARLY_PART * lateNs);
+    long earlyNs = (long) (earn(nowNs) * lateNs);
     long now = sleep(Math.max(1, Math.min(PARK_NS_MAX, ns - earlyNs - nowNs)), nowNs);
     long aheadNs = ns - now;
     if (aheadNs <= 0 || aheadNs > earlyNs) {
