@@ -177,8 +177,8 @@ def _fetch_wait_hazard(case: Case) -> Iterator[Hazard]:
         yield Hazard(
             "fetch-waits",
             f"fetch.min.bytes={fetch_bytes:.0f}",
-            f"at {count(case.msgs_per_s)} msg/s fewer bytes come to a consumer within fetch.max.wait.ms={wait_ms:g}, so a "
-            "broker answers when that is over: end-to-end times are that wait",
+            f"at {count(case.msgs_per_s)} msg/s fewer bytes come to a consumer within fetch.max.wait.ms={wait_ms:g}, "
+            "so a broker answers when that is over: end-to-end times are that wait",
             NO_FIGURE,
             BY_DEFINITION,
             "remove fetch.min.bytes from the system's `consumer`, unless users have it",
