@@ -151,7 +151,14 @@ public record TrialPlan(
 
     /** Topics of our own, the usual subscriptions, no history. */
     public static final Variant NONE =
-        new Variant(SubscriptionType.BY_PARTITION, false, "", SPIN_SHARE_MAX, GRAIN_BY_CPUS, List.of(), null);
+        new Variant(
+            SubscriptionType.BY_PARTITION,
+            false,
+            "",
+            SPIN_SHARE_MAX,
+            GRAIN_BY_CPUS,
+            List.of(),
+            null);
 
     /** Throws {@link IllegalArgumentException} if there is no such share. */
     public Variant {

@@ -34,7 +34,9 @@ public final class ReceiveRecorder extends Recorder {
 
   private static final int SIZE = 14;
 
-  /** Of a message without a time, or of one that has it by a clock of which bounds are known only. */
+  /**
+   * Of a message without a time, or of one that has it by a clock of which bounds are known only.
+   */
   static final long UNKNOWN_NS = Long.MIN_VALUE;
 
   private final Counters counters = new Counters(SIZE);
