@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from statistics import NormalDist, fmean
 
 from tidegauge.numbers import duration
@@ -49,7 +50,7 @@ class Processing:
         """Equally likely times, the shortest first: the middle of each of `QUANTILES` slices of the distribution."""
         return [min(self._quantile_s((place + 0.5) / QUANTILES), TAIL_S_MAX) for place in range(QUANTILES)]
 
-    @property
+    @cached_property
     def mean_s(self) -> float:
         """What a message takes on average."""
         return fmean(self.times_s())

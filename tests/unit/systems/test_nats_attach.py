@@ -74,7 +74,7 @@ def test_monitoring_endpoints_are_looked_for_at_their_usual_port(tmp_path: Path)
     named = attached(tmp_path, "monitoring-url: 'https://c:1'")
     cluster = attach(AttachRequest(named, LevelChoice(3)))
     assert cluster.connection["monitoringUrl"] == "https://c:1"
-    unread = Setting("cluster", "sync_interval", "unknown: no monitoring endpoint could not be read (refused)")
+    unread = Setting("cluster", "sync_interval", "unknown: no monitoring endpoint could be read (refused)")
     assert cluster.unread([unread, Setting("cluster", "version", "2.15.1")]) == [unread]
 
 

@@ -4,6 +4,7 @@ import io.tidegauge.worker.api.DriverException;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.Locale;
+import java.util.Map;
 
 /**
  * Checks settings, so that a slip of the pen in a name or a value is an error and not a setting
@@ -67,6 +68,36 @@ public final class SettingChecks {
           throw new DriverException(
               system + "'s " + key + " must be true or false, not \"" + value + "\"");
     };
+  }
+
+  /** Reads the value of a setting that is a whole number, where it is given. */
+  public static int parseWholeNumber(
+      String system, Map<String, String> given, String key, int byDefault, int least)
+      throws DriverException {
+    String value = given.get(key);
+    return value == null ? byDefault : parseWholeNumber(system, key, value, least);
+  }
+
+  /** Reads a whole number of at least so much. */
+  public static int parseWholeNumber(String system, String key, String value, int least)
+      throws DriverException {
+    try {
+      int number = Integer.parseInt(value.trim());
+      if (number >= least) {
+        return number;
+      }
+    } catch (NumberFormatException e) {
+      // Reported below, like a number that is too small.
+    }
+    throw new DriverException(
+        system
+            + "'s "
+            + key
+            + " must be a whole number of at least "
+            + least
+            + ", not \""
+            + value
+            + "\"");
   }
 
   /** The candidate with the smallest edit distance, letter case aside; the first of equals. */

@@ -63,7 +63,7 @@ record Connection(
     return new Connection(
         servers,
         monitoring,
-        Values.wholeNumber(settings, TIMEOUT, TIMEOUT_MS_DEFAULT, 1),
+        SettingChecks.parseWholeNumber(SYSTEM, settings, TIMEOUT, TIMEOUT_MS_DEFAULT, 1),
         security,
         tls || monitoringTls ? TlsContext.of(security) : null);
   }

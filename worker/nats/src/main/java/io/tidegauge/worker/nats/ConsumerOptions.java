@@ -57,13 +57,23 @@ record ConsumerOptions(
         given.keySet(),
         List.of(BATCH, THRESHOLD, EXPIRES, ACK_EVERY, ACK_INTERVAL, ACK_WAIT));
     return new ConsumerOptions(
-        Values.wholeNumber(
-            given, BATCH, Math.max(BATCH_LEAST, options.receiveQueueMessages()), BATCH_LEAST),
-        Values.wholeNumber(given, THRESHOLD, ConsumeOptions.DEFAULT_THRESHOLD_PERCENT, 1),
-        Values.wholeNumber(given, EXPIRES, (int) ConsumeOptions.DEFAULT_EXPIRES_IN_MILLIS, 1_000),
-        Values.wholeNumber(given, ACK_EVERY, 0, 0),
-        Values.wholeNumber(given, ACK_INTERVAL, 50, 1),
-        Values.wholeNumber(given, ACK_WAIT, ACK_WAIT_MS_DEFAULT, 1));
+        SettingChecks.parseWholeNumber(
+            Connection.SYSTEM,
+            given,
+            BATCH,
+            Math.max(BATCH_LEAST, options.receiveQueueMessages()),
+            BATCH_LEAST),
+        SettingChecks.parseWholeNumber(
+            Connection.SYSTEM, given, THRESHOLD, ConsumeOptions.DEFAULT_THRESHOLD_PERCENT, 1),
+        SettingChecks.parseWholeNumber(
+            Connection.SYSTEM,
+            given,
+            EXPIRES,
+            (int) ConsumeOptions.DEFAULT_EXPIRES_IN_MILLIS,
+            1_000),
+        SettingChecks.parseWholeNumber(Connection.SYSTEM, given, ACK_EVERY, 0, 0),
+        SettingChecks.parseWholeNumber(Connection.SYSTEM, given, ACK_INTERVAL, 50, 1),
+        SettingChecks.parseWholeNumber(Connection.SYSTEM, given, ACK_WAIT, ACK_WAIT_MS_DEFAULT, 1));
   }
 
   /** What is asked for of each of a consumer's partitions. */

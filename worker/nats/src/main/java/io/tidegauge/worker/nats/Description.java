@@ -70,7 +70,7 @@ final class Description {
       }
     }
     if (servers == 0 && unreached != null) {
-      String why = "no monitoring endpoint could not be read (" + HttpApi.words(unreached) + ")";
+      String why = "no monitoring endpoint could be read (" + HttpApi.words(unreached) + ")";
       found.add(CLUSTER, "sync_interval", "unknown: " + why);
     }
     if (servers > 0) {

@@ -32,7 +32,8 @@ record ProducerOptions(int ackWaitMs, int inFlightMessagesMax) {
         List.of(ACK_WAIT));
     int otherwise = options.outcomeTimeoutMs() > 0 ? options.outcomeTimeoutMs() : ACK_WAIT_MS_USUAL;
     return new ProducerOptions(
-        Values.wholeNumber(options.producerOverrides(), ACK_WAIT, otherwise, 1),
+        SettingChecks.parseWholeNumber(
+            Connection.SYSTEM, options.producerOverrides(), ACK_WAIT, otherwise, 1),
         options.inFlightMessagesMax());
   }
 

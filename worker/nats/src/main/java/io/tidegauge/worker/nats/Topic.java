@@ -3,6 +3,7 @@ package io.tidegauge.worker.nats;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.Place;
 import io.tidegauge.worker.api.SubscriptionType;
+import io.tidegauge.worker.drivers.PartitionChooser;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -63,21 +64,13 @@ final class Topic {
     members.add(consumer);
     if (type != SubscriptionType.BY_PARTITION) {
       // The servers decide who receives.
-      consumer.assign(share(0, 1));
+      consumer.assign(PartitionChooser.shareOf(0, 1, partitions));
     } else if (place != null) {
-      consumer.assign(share(place.member(), place.members()));
+      consumer.assign(PartitionChooser.shareOf(place.member(), place.members(), partitions));
     } else {
       for (int member = 0; member < members.size(); member++) {
-        members.get(member).assign(share(member, members.size()));
+        members.get(member).assign(PartitionChooser.shareOf(member, members.size(), partitions));
       }
     }
-  }
-
-  private List<Integer> share(int member, int members) {
-    List<Integer> share = new ArrayList<>();
-    for (int partition = member; partition < partitions; partition += members) {
-      share.add(partition);
-    }
-    return share;
   }
 }

@@ -5,6 +5,7 @@ import io.nats.client.Message;
 import io.nats.client.api.PublishAck;
 import io.tidegauge.worker.api.InFlight;
 import io.tidegauge.worker.api.MessageProducer;
+import io.tidegauge.worker.drivers.PartitionChooser;
 import io.tidegauge.worker.drivers.SharedClients;
 import java.io.IOException;
 import java.time.Duration;
@@ -27,7 +28,7 @@ final class TopicProducer implements MessageProducer {
   private final Set<CompletableFuture<Message>> awaited = ConcurrentHashMap.newKeySet();
 
   private final ConnectionListener listener = this::heard;
-  private int next;
+  private final PartitionChooser chooser;
 
   /**
    * @param first where the round of partitions begins, so that producers do not march in step
@@ -38,7 +39,7 @@ final class TopicProducer implements MessageProducer {
     this.client = held.client();
     this.subjects = new String[topic.partitions];
     Arrays.setAll(subjects, topic::subject);
-    this.next = Math.floorMod(first, subjects.length);
+    this.chooser = new PartitionChooser(topic.partitions, first);
     this.wait = wait;
     client.addConnectionListener(listener);
   }
@@ -52,7 +53,7 @@ final class TopicProducer implements MessageProducer {
 
   @Override
   public void send(InFlight message) {
-    int partition = partitionOf(message.key());
+    int partition = chooser.partitionOf(message.key());
     CompletableFuture<Message> answer;
     try {
       answer = client.requestWithTimeout(subjects[partition], message.value(), wait);
@@ -87,21 +88,6 @@ final class TopicProducer implements MessageProducer {
     }
     message.at(partition, ack.getSeqno());
     message.acked();
-  }
-
-  /** By the hash of the key; round robin without one. */
-  private int partitionOf(byte[] key) {
-    if (subjects.length == 1) {
-      return 0;
-    }
-    if (key == null) {
-      int chosen = next;
-      next = chosen + 1 == subjects.length ? 0 : chosen + 1;
-      return chosen;
-    }
-    // Multiplied by the golden ratio, since similar keys have similar hash codes.
-    int hash = Arrays.hashCode(key) * 0x9E3779B9;
-    return Math.floorMod(hash ^ (hash >>> 16), subjects.length);
   }
 
   /** Nothing to do: the client writes as soon as it can. */

@@ -34,7 +34,8 @@ record TopicSettings(
     boolean s2 = isSecond(given, COMPRESSION, "none", "s2");
     return new TopicSettings(
         memory ? StorageType.Memory : StorageType.File,
-        Values.wholeNumber(given, REPLICAS, spec.replicationFactor(), 1),
+        SettingChecks.parseWholeNumber(
+            Connection.SYSTEM, given, REPLICAS, spec.replicationFactor(), 1),
         async ? PersistMode.Async : null,
         s2 ? CompressionOption.S2 : CompressionOption.None);
   }

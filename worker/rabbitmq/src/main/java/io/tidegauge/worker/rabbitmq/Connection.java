@@ -84,8 +84,8 @@ record Connection(
         streamUris.stream().map(URI::toString).toList(),
         managementUrls,
         QueueType.of(settings.getOrDefault("queueType", "classic")),
-        Values.wholeNumber(settings, "nodes", 1, 1),
-        Values.wholeNumber(settings, "timeoutMs", TIMEOUT_MS_DEFAULT, 1),
+        SettingChecks.parseWholeNumber(SYSTEM, settings, "nodes", 1, 1),
+        SettingChecks.parseWholeNumber(SYSTEM, settings, "timeoutMs", TIMEOUT_MS_DEFAULT, 1),
         security,
         anyTls ? TlsContext.of(security) : null,
         security.method().equals(Security.OAUTH2) ? Tokens.of(security.tokens()) : null);

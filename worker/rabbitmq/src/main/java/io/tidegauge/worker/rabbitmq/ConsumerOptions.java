@@ -41,9 +41,10 @@ record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs, boole
         overrides.keySet(),
         List.of(PREFETCH, ACK_EVERY, ACK_INTERVAL, AUTO_ACK));
     return new ConsumerOptions(
-        Values.wholeNumber(overrides, PREFETCH, Math.max(1, options.receiveQueueMessages()), 1),
-        Values.wholeNumber(overrides, ACK_EVERY, 0, 0),
-        Values.wholeNumber(overrides, ACK_INTERVAL, 50, 1),
+        SettingChecks.parseWholeNumber(
+            Connection.SYSTEM, overrides, PREFETCH, Math.max(1, options.receiveQueueMessages()), 1),
+        SettingChecks.parseWholeNumber(Connection.SYSTEM, overrides, ACK_EVERY, 0, 0),
+        SettingChecks.parseWholeNumber(Connection.SYSTEM, overrides, ACK_INTERVAL, 50, 1),
         SettingChecks.parseTruth(
             Connection.SYSTEM, AUTO_ACK, overrides.getOrDefault(AUTO_ACK, "false")));
   }

@@ -77,17 +77,25 @@ record StreamOptions(
     ProducerOptions.checkAcks(options.acks());
     Compression compression = compression(options.compression());
     int fit = Math.max(1, options.batchBytesMax() / Math.max(1, options.messageBytes()));
-    int batch = Values.wholeNumber(producer, "batchSize", Math.min(fit, BATCH_MESSAGES_MAX), 1);
+    int batch =
+        SettingChecks.parseWholeNumber(
+            Connection.SYSTEM, producer, "batchSize", Math.min(fit, BATCH_MESSAGES_MAX), 1);
     int delayMs = (int) Math.max(1, (options.batchDelayUsMax() + 999) / 1000);
     return new StreamOptions(
         batch,
         SettingChecks.parseTruth(
             Connection.SYSTEM, "dynamicBatch", producer.getOrDefault("dynamicBatch", "true")),
-        Values.wholeNumber(producer, "batchPublishingDelayMs", delayMs, 1),
+        SettingChecks.parseWholeNumber(
+            Connection.SYSTEM, producer, "batchPublishingDelayMs", delayMs, 1),
         // One more than the engine allows, so that it is never the client that blocks.
-        Values.wholeNumber(
-            producer, "maxUnconfirmedMessages", options.inFlightMessagesMax() + 1, 1),
-        Values.wholeNumber(
+        SettingChecks.parseWholeNumber(
+            Connection.SYSTEM,
+            producer,
+            "maxUnconfirmedMessages",
+            options.inFlightMessagesMax() + 1,
+            1),
+        SettingChecks.parseWholeNumber(
+            Connection.SYSTEM,
             producer,
             "subEntrySize",
             compression == null ? 1 : Math.min(batch, SUB_ENTRY_MESSAGES_MAX),
@@ -97,7 +105,8 @@ record StreamOptions(
         options.outcomeTimeoutMs() > 0
             ? Math.max(1_000, options.outcomeTimeoutMs())
             : CONFIRM_TIMEOUT_MS_DEFAULT,
-        Values.wholeNumber(consumer, "initialCredits", INITIAL_CREDITS_DEFAULT, 1));
+        SettingChecks.parseWholeNumber(
+            Connection.SYSTEM, consumer, "initialCredits", INITIAL_CREDITS_DEFAULT, 1));
   }
 
   private static Compression compression(String name) throws DriverException {

@@ -9,6 +9,7 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.InFlight;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.drivers.PartitionChooser;
 import io.tidegauge.worker.drivers.SharedClients;
 import java.io.IOException;
 import java.util.function.IntFunction;

@@ -3,6 +3,7 @@ package io.tidegauge.worker.rabbitmq;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.Place;
 import io.tidegauge.worker.api.SubscriptionType;
+import io.tidegauge.worker.drivers.PartitionChooser;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

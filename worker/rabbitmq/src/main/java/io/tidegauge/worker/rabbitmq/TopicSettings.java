@@ -37,7 +37,8 @@ record TopicSettings(
       String value = setting.getValue().trim();
       switch (setting.getKey()) {
         case TYPE -> type = QueueType.of(value);
-        case MEMBERS -> members = Values.wholeNumber(MEMBERS, value, 1);
+        case MEMBERS ->
+            members = SettingChecks.parseWholeNumber(Connection.SYSTEM, MEMBERS, value, 1);
         case PERSISTENT ->
             persistent = SettingChecks.parseTruth(Connection.SYSTEM, PERSISTENT, value);
         default -> arguments.put(argumentName(setting.getKey()), Values.argument(value));

@@ -10,6 +10,7 @@ import io.tidegauge.worker.api.EffectiveSetting;
 import io.tidegauge.worker.api.Place;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.drivers.PartitionChooser;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;

@@ -84,9 +84,8 @@ public final class ConsumerChecker implements MessageSink {
     if (context.processingNs().isEmpty()) {
       return null;
     }
-    long[] timesNs = context.processingNs().stream().mapToLong(Long::longValue).toArray();
     long seed = context.trialId() + subscription.recorders().size();
-    return new Processing(timesNs, subscription::isProcessingEnded, seed);
+    return new Processing(context.processingNs(), subscription::isProcessingEnded, seed);
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.tidegauge.worker.engine.check;
 
 import io.tidegauge.worker.engine.os.TaskClock;
+import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
@@ -11,17 +12,17 @@ import java.util.function.BooleanSupplier;
 final class Processing {
   private static final long LOOK_NS_MAX = 100_000_000;
 
-  private final long[] timesNs;
+  private final List<Long> timesNs;
   private final BooleanSupplier ended;
   private long random;
   private Thread thread;
 
   /**
-   * @param timesNs equally likely ones
+   * @param timesNs equally likely ones, which all consumers share
    * @param ended whether messages are not processed any more, so that consumers can be closed
    * @param seed of the order in which times are drawn
    */
-  Processing(long[] timesNs, BooleanSupplier ended, long seed) {
+  Processing(List<Long> timesNs, BooleanSupplier ended, long seed) {
     this.timesNs = timesNs;
     this.ended = ended;
     // Neighbouring seeds must not draw alike, and xorshift never leaves 0.
@@ -42,7 +43,7 @@ final class Processing {
 
   /** One of the times. */
   long drawNs() {
-    return timesNs[(int) ((nextRandom() >>> 1) % timesNs.length)];
+    return timesNs.get((int) ((nextRandom() >>> 1) % timesNs.size()));
   }
 
   /** Threads are the client's, which may call from another one. */

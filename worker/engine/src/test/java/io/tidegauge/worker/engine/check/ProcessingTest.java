@@ -71,7 +71,7 @@ class ProcessingTest {
 
   @Test
   void allTimesAreDrawnAlikeAndDifferentlyByEachConsumer() {
-    long[] timesNs = {1, 2, 3, 4};
+    List<Long> timesNs = List.of(1L, 2L, 3L, 4L);
     Map<Long, Integer> counts = new HashMap<>();
     List<List<Long>> orders = new ArrayList<>();
     for (int seed = 0; seed < 3; seed++) {

@@ -1,27 +1,28 @@
-package io.tidegauge.worker.rabbitmq;
+package io.tidegauge.worker.drivers;
 
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
 /**
- * Which partition a message goes to, and which consumer reads it. RabbitMQ has neither partitioner
- * nor groups that share partitions out: users do both in their applications, here the driver does.
+ * Which partition a message goes to, and which consumer reads it, of systems that have neither
+ * partitioner nor groups that share partitions out: users do both in their applications, here the
+ * driver does.
  */
-final class PartitionChooser {
+public final class PartitionChooser {
   private final int partitions;
   private int next;
 
   /**
    * @param first where the round begins, so that producers do not march in step
    */
-  PartitionChooser(int partitions, int first) {
+  public PartitionChooser(int partitions, int first) {
     this.partitions = partitions;
     this.next = Math.floorMod(first, partitions);
   }
 
   /** By the hash of the key; round robin without one. */
-  int partitionOf(byte[] key) {
+  public int partitionOf(byte[] key) {
     if (partitions == 1) {
       return 0;
     }
@@ -42,7 +43,7 @@ final class PartitionChooser {
    * The partitions of one of several consumers of a subscription: every partition has one reader,
    * as its order needs.
    */
-  static List<Integer> shareOf(int member, int members, int partitions) {
+  public static List<Integer> shareOf(int member, int members, int partitions) {
     List<Integer> share = new ArrayList<>();
     for (int partition = member; partition < partitions; partition += members) {
       share.add(partition);
