@@ -52,24 +52,26 @@ final class QueueFacts {
   }
 
   /**
-   * A classic queue is on one node and on those of its mirrors. "" of another whose members the
+   * A classic queue is on one node and on those of its mirrors: what is reported as its members may
+   * be left in the statistics by a deleted queue of its name. "" of another whose members the
    * server does not say: of streams, older ones don't.
    */
   private static String members(Map<String, Object> queue, boolean classic) {
-    if (queue.containsKey("members")) {
-      return Integer.toString(Json.list(queue.get("members")).size());
-    }
-    return classic ? Integer.toString(1 + Json.list(queue.get("slave_nodes")).size()) : "";
+    return classic ? oneAnd(queue, "slave_nodes") : number(Json.list(queue.get("members")));
   }
 
   private static String online(Map<String, Object> queue, boolean classic) {
-    List<Object> online = Json.list(queue.get("online"));
-    if (!online.isEmpty()) {
-      return Integer.toString(online.size());
-    }
     return classic
-        ? Integer.toString(1 + Json.list(queue.get("synchronised_slave_nodes")).size())
-        : "";
+        ? oneAnd(queue, "synchronised_slave_nodes")
+        : number(Json.list(queue.get("online")));
+  }
+
+  private static String oneAnd(Map<String, Object> queue, String mirrors) {
+    return Integer.toString(1 + Json.list(queue.get(mirrors)).size());
+  }
+
+  private static String number(List<Object> nodes) {
+    return nodes.isEmpty() ? "" : Integer.toString(nodes.size());
   }
 
   /** Of a classic queue: 1 or 2; "" if the server does not say. */

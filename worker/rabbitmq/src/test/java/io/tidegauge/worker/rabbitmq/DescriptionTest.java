@@ -68,10 +68,20 @@ class DescriptionTest {
         .containsEntry("queue.members", "3")
         .containsEntry("queue.members.online", "2");
     Map<String, Object> quorum =
-        Map.of("members", List.of("a", "b", "c"), "online", List.of("a", "c"));
+        Map.of("type", "quorum", "members", List.of("a", "b", "c"), "online", List.of("a", "c"));
     assertThat(QueueFacts.of(quorum))
         .containsEntry("queue.members", "3")
         .containsEntry("queue.members.online", "2");
+  }
+
+  /** The management plugin mixes statistics of a deleted queue of the same name into its answer. */
+  @Test
+  void aClassicQueueHasNoMembersOfTheQuorumQueueThatWasThereBefore() {
+    Map<String, Object> swapped =
+        Map.of("type", "classic", "members", List.of("a", "b", "c"), "online", List.of("a", "b"));
+    assertThat(QueueFacts.of(swapped))
+        .containsEntry("queue.members", "1")
+        .containsEntry("queue.members.online", "1");
   }
 
   @Test
