@@ -62,7 +62,7 @@ from tidegauge.model.trial import (
     Validity,
 )
 from tidegauge.model.use import Limiting, NearLimit, Resource, Seen
-from tidegauge.model.workload import Arrival, LateReaders, RatePhase, RateSchedule, SubscriptionType, Workload
+from tidegauge.model.workload import Arrival, Keys, LateReaders, RatePhase, RateSchedule, SubscriptionType, Workload
 from tidegauge.report import distributions, levels
 from tidegauge.report.doctor import Diagnosis, doctor_report
 from tidegauge.report.ending import ending
@@ -524,6 +524,10 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "consumers that process": lambda: run_of(
         *[with_workload(one, processing=Processing(ProcessingKind.EXPONENTIAL, 0.02)) for one in pair()]
     ),
+    "keys by Zipf's law": lambda: run_of(
+        *[with_workload(one, keys=Keys.ZIPF, distinct_keys=1000, zipf_exponent=0.99) for one in pair()]
+    ),
+    "keys at random": lambda: run_of(*[with_workload(one, keys=Keys.RANDOM) for one in pair()]),
     "no servers": lambda: run_of(*[with_spec(one, serverless=True) for one in pair()]),
     "no servers of one of two": lambda: run_of(pair()[0], with_spec(pair()[1], serverless=True)),
     "CPU not recorded": lambda: run_of(*each(pair(), server_cpu_s=None)),

@@ -4,22 +4,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from tidegauge.config.fields import Duration, Fields, Size, duration_between, member_of, size_between
+from tidegauge.config.fields import (
+    Duration,
+    Fields,
+    Size,
+    duration_between,
+    member_of,
+    quantity_between,
+    size_between,
+)
 from tidegauge.config.source import KeyPath, Source, validate
-from tidegauge.config.units import parse_duration_s
+from tidegauge.config.units import parse_duration_s, parse_share, parse_size_bytes
 from tidegauge.errors import did_you_mean
+from tidegauge.model.message_sizes import (
+    HEADER_BYTES,
+    MESSAGE_BYTES_MAX,
+    POOL_BYTES_MAX,
+    SHARE_OFF_MAX,
+    MessageSizes,
+    SizeKind,
+)
 from tidegauge.model.processing import PROCESSING_S_MAX, Processing, ProcessingKind
 from tidegauge.model.workload import (
     CHECKED_BYTES,
-    HEADER_BYTES,
     IN_FLIGHT_BYTES_MAX,
     IN_FLIGHT_BYTES_MOST,
     NAMED_BYTES,
-    POOL_BYTES_MAX,
     Arrival,
     ClientSettings,
     Compression,
@@ -28,7 +44,7 @@ from tidegauge.model.workload import (
     SubscriptionType,
     Workload,
 )
-from tidegauge.numbers import size
+from tidegauge.numbers import percent, plural, size
 from tidegauge.places import is_file
 
 COUNT_MAX = 10_000_000
@@ -65,6 +81,49 @@ def parse_processing(value: object) -> Processing:
     return processing
 
 
+_LOGNORMAL = re.compile(r"lognormal +(?P<median>[\d.]+ *[a-z]+) +p99 +(?P<p99>[\d.]+ *[a-z]+)", re.IGNORECASE)
+_SIZES_MAX = 100
+_SIZE_RANGE = f"{HEADER_BYTES}B to {size(MESSAGE_BYTES_MAX).replace(' ', '')}"
+
+
+def parse_message_size(value: object) -> int | MessageSizes:
+    """A size such as "1KiB", or several: {100B: 70%, 1KiB: 30%}, "100B 70%, 1KiB 30%" or "lognormal 1KiB p99 64KiB"."""
+    if isinstance(value, Mapping):
+        return _mixed_sizes(list(value.items()))
+    if isinstance(value, str) and "%" in value:
+        return _mixed_sizes([tuple(part.rsplit(maxsplit=1)) for part in value.split(",")])
+    if isinstance(value, str) and value.lower().startswith("lognormal"):
+        words = _LOGNORMAL.fullmatch(value.strip())
+        if words is None:
+            raise ValueError("must have a median and a p99, such as 'lognormal 1KiB p99 64KiB'")
+        median_bytes, p99_bytes = map(parse_size_bytes, (words["median"], words["p99"]))
+        if not HEADER_BYTES <= median_bytes < p99_bytes <= MESSAGE_BYTES_MAX:
+            raise ValueError(f"must have a p99 above its median, both of {_SIZE_RANGE}")
+        return MessageSizes(SizeKind.LOGNORMAL, median_bytes=median_bytes, p99_bytes=p99_bytes)
+    return quantity_between("1B", "20MiB", parse_size_bytes)(parse_size_bytes(value))
+
+
+def _mixed_sizes(parts: Sequence[tuple[object, ...]]) -> MessageSizes:
+    if not 1 <= len(parts) <= _SIZES_MAX or any(len(part) != 2 for part in parts):
+        raise ValueError(f"must be sizes with their shares, such as {{100B: 70%, 1KiB: 30%}}, {_SIZES_MAX} at most")
+    share_by_size = {parse_size_bytes(of_size): parse_share(share) for of_size, share in parts}
+    if len(share_by_size) < len(parts):
+        raise ValueError("names a size twice")
+    sizes_bytes = tuple(sorted(share_by_size))
+    shares = tuple(share_by_size[size_bytes] for size_bytes in sizes_bytes)
+    if abs(sum(shares) - 1) > 1e-6 or min(shares) <= 0:
+        raise ValueError(f"shares must be above 0% and 100% together, and are {percent(sum(shares))}")
+    if sizes_bytes[0] < HEADER_BYTES or sizes_bytes[-1] > MESSAGE_BYTES_MAX:
+        raise ValueError(f"of several sizes each must be {_SIZE_RANGE}: a message says of itself what is checked")
+    sizes = MessageSizes(SizeKind.MIXED, sizes_bytes, shares)
+    if sizes.share_off_most() > SHARE_OFF_MAX:
+        raise ValueError(
+            f"only {plural(len(sizes.pool_bytes()), 'message')} of this mix fit in the {size(POOL_BYTES_MAX)} that a "
+            "load generator keeps, too few for such a share; write a larger share or a smaller size"
+        )
+    return sizes
+
+
 class WorkloadFields(Fields):
     """The keys of a workload. Producers are for each topic, consumers for each subscription of each topic."""
 
@@ -73,12 +132,13 @@ class WorkloadFields(Fields):
     producers: Annotated[int, Field(ge=0, le=COUNT_MAX)] = 1
     subscriptions: Annotated[int, Field(ge=0, le=100)] = 1
     consumers: Count = 1
-    message_size: Annotated[Size, size_between("1B", "20MiB")] = 1024
+    message_size: Annotated[int | MessageSizes, BeforeValidator(parse_message_size)] = 1024
     random_share: Annotated[float, Field(ge=0, le=1)] = 1.0
     payload_file: str = ""
     payload_bodies: Annotated[int, Field(ge=1, le=65_536)] = 0
     keys: Annotated[Keys, member_of(Keys)] = Keys.NONE
     distinct_keys: Annotated[int, Field(ge=1, le=100_000_000)] = 10_000
+    zipf_exponent: Annotated[float, Field(gt=0, le=10)] = 0.99
     arrival: Annotated[Arrival, member_of(Arrival, frozenset({"closed-loop"}))] = Arrival.UNIFORM
     batch_size: Annotated[Size, size_between("1B", "16MiB")] = 131_072
     batch_delay: Annotated[Duration, duration_between("0ms", "10s")] = 0.001
@@ -96,23 +156,79 @@ def parse_workload(data: Mapping[str, Any], source: Source, at: KeyPath, beside:
     fields = validate(WorkloadFields, data, source, at, beside=beside)
     if fields is None:
         return None
-    payload_file = _find_payload(fields.payload_file, source, at)
     before = len(source.problems)
-    most = bodies_most(fields.message_size)
-    if fields.payload_bodies > most:
+    payload = _parse_payload(fields, data, source, at)
+    check_roles(fields, data, source, at)
+    if (
+        payload is not None
+        and fields.producers
+        and (
+            must_be := size_for_checks(
+                payload.message_bytes, fields.existing_topics, fields.producers, fields.consumers
+            )
+        )
+    ):
+        source.complain((*at, "message-size"), f"'{payload.message_bytes}B': must be {must_be}")
+    if payload is None or len(source.problems) > before:
+        return None
+    return _to_workload(fields, payload)
+
+
+LINES_SUFFIXES = (".jsonl", ".ndjson")
+"""Of a payload file each of whose lines is a message."""
+
+
+def _parse_payload(fields: WorkloadFields, data: Mapping[str, Any], source: Source, at: KeyPath) -> Payload | None:
+    """Message values as the keys say them together; None after noting what is wrong in `source`."""
+    path = _find_payload(fields.payload_file, source, at)
+    if path is None:
+        return None
+    sizes = fields.message_size if isinstance(fields.message_size, MessageSizes) else None
+    if path.endswith(LINES_SUFFIXES):
+        for key in ("message-size", "random-share", "payload-bodies"):
+            if key in data:
+                source.complain(
+                    (*at, key), "can't be given beside a payload-file of lines, which are messages as they are"
+                )
+        sizes = _sizes_of_lines(Path(path), source, at)
+        if sizes is None:
+            return None
+    elif sizes is not None and path:
+        source.complain(
+            (*at, "message-size"),
+            f"several sizes take generated bodies, or a payload-file of lines ({LINES_SUFFIXES[0]})",
+        )
+        return None
+    message_bytes = round(sizes.mean_bytes) if sizes else fields.message_size
+    assert isinstance(message_bytes, int)
+    if fields.payload_bodies > (most := bodies_most(message_bytes)):
         source.complain(
             (*at, "payload-bodies"),
-            f"'{fields.payload_bodies}': of messages of {size(fields.message_size)} at most {most:,} are kept, which "
+            f"'{fields.payload_bodies}': of messages of {size(message_bytes)} at most {most:,} are kept, which "
             f"are {size(POOL_BYTES_MAX)}",
         )
-    check_roles(fields, data, source, at)
-    if fields.producers and (
-        must_be := size_for_checks(fields.message_size, fields.existing_topics, fields.producers, fields.consumers)
-    ):
-        source.complain((*at, "message-size"), f"'{fields.message_size}B': must be {must_be}")
-    if payload_file is None or len(source.problems) > before:
+    return Payload(message_bytes, fields.random_share, path, fields.payload_bodies, sizes)
+
+
+def _sizes_of_lines(path: Path, source: Source, at: KeyPath) -> MessageSizes | None:
+    """The sizes of messages with the lines of a file as bodies; None after noting in `source` why there are none."""
+    key = (*at, "payload-file")
+    if path.stat().st_size > POOL_BYTES_MAX:
+        source.complain(
+            key,
+            f"'{path}' has {size(path.stat().st_size)}; {size(POOL_BYTES_MAX)} are kept: take fewer lines",
+        )
         return None
-    return _to_workload(fields, payload_file)
+    lines_bytes = [len(line) for line in (line.removesuffix(b"\r") for line in path.read_bytes().split(b"\n")) if line]
+    if not lines_bytes:
+        source.complain(key, f"'{path}': all lines are empty")
+        return None
+    return MessageSizes(
+        SizeKind.LINES,
+        lines=len(lines_bytes),
+        mean_of_lines_bytes=HEADER_BYTES + fmean(lines_bytes),
+        most_of_lines_bytes=HEADER_BYTES + max(lines_bytes),
+    )
 
 
 def parse_workload_file(source: Source) -> Workload | None:
@@ -136,7 +252,19 @@ def check_roles(fields: WorkloadFields, data: Mapping[str, Any], source: Source,
         source.complain((*at, "existing-topics"), "names a topic twice")
     if fields.processing is not None and not (fields.producers and fields.subscriptions):
         source.complain((*at, "processing"), "needs producers and subscriptions: without them nothing is processed")
+    _check_keys(fields, data, source, at)
     _check_subscriptions(fields, data, source, at)
+
+
+ZIPF_KEYS_MAX = 1_000_000
+"""The worker keeps 12 bytes of each to draw from."""
+
+
+def _check_keys(fields: WorkloadFields, data: Mapping[str, Any], source: Source, at: KeyPath) -> None:
+    if fields.keys is not Keys.ZIPF and "zipf-exponent" in data:
+        source.complain((*at, "zipf-exponent"), "needs 'keys: zipf'")
+    if fields.keys is Keys.ZIPF and fields.distinct_keys > ZIPF_KEYS_MAX:
+        source.complain((*at, "distinct-keys"), f"'{fields.distinct_keys}': zipf takes up to {ZIPF_KEYS_MAX:,}")
 
 
 def size_for_checks(message_bytes: int, existing_topics: Sequence[str], producers: int, consumers: int) -> str:
@@ -164,7 +292,7 @@ def _check_subscriptions(fields: WorkloadFields, data: Mapping[str, Any], source
     if kind is not SubscriptionType.KEY_SHARED or not fields.producers:
         return
     if fields.keys is Keys.NONE:
-        source.complain(key, "'key-shared' needs messages with keys: 'keys: round-robin' or 'random'")
+        source.complain(key, "'key-shared' needs messages with keys: 'keys: round-robin', 'random' or 'zipf'")
     needed = 8 * fields.distinct_keys * fields.topics * fields.producers * fields.consumers * fields.subscriptions
     if needed > KEY_ORDER_BYTES_MAX:
         most = KEY_ORDER_BYTES_MAX // 8
@@ -198,16 +326,11 @@ _SAME = {"partitions", "producers", "subscriptions", "consumers", "keys", "disti
 """What a workload has as it is written."""
 
 
-def _to_workload(fields: WorkloadFields, payload_file: str) -> Workload:
+def _to_workload(fields: WorkloadFields, payload: Payload) -> Workload:
     return Workload(
         **fields.model_dump(include=_SAME),
         topics=len(fields.existing_topics) or fields.topics,
-        payload=Payload(
-            message_bytes=fields.message_size,
-            random_share=fields.random_share,
-            file=payload_file,
-            pool_bodies=fields.payload_bodies,
-        ),
+        payload=payload,
         client=ClientSettings(
             batch_bytes_max=fields.batch_size,
             batch_delay_ms_max=fields.batch_delay * 1000,
@@ -218,6 +341,7 @@ def _to_workload(fields: WorkloadFields, payload_file: str) -> Workload:
             in_flight_bytes_max=IN_FLIGHT_BYTES_MOST if "in_flight" in fields.model_fields_set else IN_FLIGHT_BYTES_MAX,
         ),
         subscription_type=fields.subscription_type,
+        zipf_exponent=fields.zipf_exponent if fields.keys is Keys.ZIPF else 0.0,
         existing_topics=tuple(fields.existing_topics),
         processing=fields.processing,
     )

@@ -13,7 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from tidegauge.model.workload import HEADER_BYTES, Workload
+from tidegauge.model.message_sizes import HEADER_BYTES
+from tidegauge.model.workload import Workload
 from tidegauge.numbers import count, short, size
 
 SYNC_SMALL_BYTES = 4096

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from math import fsum
 
+from tidegauge.model.message_sizes import MessageSizes
 from tidegauge.model.processing import Processing
+from tidegauge.numbers import size
 
 RECORDS_MAX = 100
 
@@ -180,6 +183,7 @@ class Keys(StrEnum):
     NONE = "none"
     ROUND_ROBIN = "round-robin"
     RANDOM = "random"
+    ZIPF = "zipf"
 
 
 class SubscriptionType(StrEnum):
@@ -203,13 +207,10 @@ class Compression(StrEnum):
     GZIP = "gzip"
 
 
-HEADER_BYTES = 48
-"""What a message says of itself: trial, producer, sequence, intended time, checksums."""
 CHECKED_BYTES = 16
 """Shorter messages have no time and no checksum."""
 NAMED_BYTES = 8
 """Shorter ones don't name their producer, and have the lowest bytes of their sequence only."""
-MESSAGE_BYTES_MAX = 20 << 20
 IN_FLIGHT_BYTES_MAX = 32 << 20
 """Values of messages in flight over all producers, where nobody says more; the same bound for every system."""
 RECEIVE_QUEUE_BYTES_MAX = 32 << 20
@@ -220,23 +221,35 @@ IN_FLIGHT_MESSAGES_MOST = 1 << 20
 """Messages in flight over all producers: the worker keeps a place for each."""
 
 
-POOL_BYTES_MAX = 16 << 20
-"""What a load generator keeps of different bodies."""
 POOL_BODIES = 256
-"""Of those, where nothing compresses them."""
+"""Different bodies that a load generator keeps, where nothing compresses them and all have one size."""
 
 
 @dataclass(frozen=True)
 class Payload:
-    """Message values. `message_bytes` counts the header; `random_share` 0..1 of the body can't be compressed.
+    """Message values. `random_share` 0..1 of the body can't be compressed.
 
-    `pool_bodies`: how many different ones are kept; 0 = as many as it takes (`bodies_needed`).
+    Attributes:
+        message_bytes: with the header; the mean where `sizes` says that they differ.
+        file: what bodies are cut from, or, where `sizes` are those of its lines, whose lines they are; "" = neither.
+        pool_bodies: how many different ones are kept; 0 = as many as it takes (`bodies_needed`).
+        sizes: None = all messages have one size.
     """
 
     message_bytes: int = 1024
     random_share: float = 1.0
     file: str = ""
     pool_bodies: int = 0
+    sizes: MessageSizes | None = field(default=None, metadata={"if_any": True})
+
+    @property
+    def message_bytes_max(self) -> int:
+        """The largest message."""
+        return self.sizes.most_bytes if self.sizes else self.message_bytes
+
+    def __str__(self) -> str:
+        """ "1 KiB messages", "messages of mixed sizes (70% 100 B, 30% 1 KiB; 377 B on average)"."""
+        return f"messages of {self.sizes}" if self.sizes else f"{size(self.message_bytes)} messages"
 
     def __post_init__(self) -> None:
         """Raise `ValueError` for messages without a byte, by which whatever is counted in bytes would be divided."""
@@ -275,6 +288,8 @@ class Workload:
     payload: Payload = field(default_factory=Payload)
     keys: Keys = Keys.NONE
     distinct_keys: int = 10_000
+    zipf_exponent: float = field(default=0.0, metadata={"if_any": True})
+    """By which power of its rank a key is rarer; of `Keys.ZIPF` only."""
     arrival: Arrival = Arrival.UNIFORM
     client: ClientSettings = field(default_factory=ClientSettings)
     producer_overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -297,6 +312,12 @@ class Workload:
             f"every {told_apart:,}th message looks alike: loss, repeats and order are checked among so many, damage is "
             "not, and end-to-end times are not known"
         )
+
+    def most_frequent_key_share(self) -> float:
+        """Of all messages, those with the commonest key; 0 without keys."""
+        if self.keys is Keys.NONE:
+            return 0.0
+        return 1 / fsum(rank**-self.zipf_exponent for rank in range(1, self.distinct_keys + 1))
 
     def neutral(self) -> Workload:
         """This workload without the systems' own client settings, which differ by their nature."""

@@ -25,7 +25,8 @@ from tidegauge.config.fields import member_of
 from tidegauge.config.source import Source, read_source, validate
 from tidegauge.config.workload import COUNT_MAX, TopicName, bodies_most, size_for_checks
 from tidegauge.model.level import AS_FOUND
-from tidegauge.model.workload import MESSAGE_BYTES_MAX, RECORDS_MAX, Keys, Payload, Workload
+from tidegauge.model.message_sizes import MESSAGE_BYTES_MAX
+from tidegauge.model.workload import RECORDS_MAX, Keys, Payload, Workload
 from tidegauge.places import is_file
 from tidegauge.systems import registry
 from tidegauge.systems.api import System

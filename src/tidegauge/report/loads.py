@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.model.trial import CONFIRMATION, AttestSpec, LoadSpec, MeasuredResult, ReadResult, TrialResult, TrialSpec
-from tidegauge.model.workload import Arrival, SubscriptionType, Workload
-from tidegauge.numbers import capitalized, count, duration, plural, size
+from tidegauge.model.workload import Arrival, Keys, SubscriptionType, Workload
+from tidegauge.numbers import capitalized, count, duration, percent, plural
 from tidegauge.report.sending import reported_words
 
 
@@ -54,11 +54,21 @@ def workload_words(workload: Workload) -> str:
         return f"{capitalized(topics)}, filled by others, {'each ' if several else ''}with {readers}."
     if not workload.subscriptions:
         readers = "nobody who reads"
-    shape = (
-        f"{size(workload.payload.message_bytes)} messages; {topics}, each topic with "
-        f"{plural(workload.producers, 'producer')} and {readers}"
-    )
+    payload = f"{capitalized(str(workload.payload))}{_key_words(workload)}"
+    shape = f"{payload}; {topics}, each topic with {plural(workload.producers, 'producer')} and {readers}"
     return f"{shape}."
+
+
+def _key_words(workload: Workload) -> str:
+    """How messages get their keys; "" where they have none."""
+    if workload.keys is Keys.NONE:
+        return ""
+    drawn = {Keys.ROUND_ROBIN: "in turn", Keys.RANDOM: "at random"}.get(
+        workload.keys,
+        f"by Zipf's law (exponent {workload.zipf_exponent:g}; {percent(workload.most_frequent_key_share())} have the "
+        "commonest)",
+    )
+    return f", each with one of {plural(workload.distinct_keys, 'key')}, drawn {drawn}"
 
 
 def brief_workload(workload: Workload) -> str:
@@ -71,7 +81,7 @@ def brief_workload(workload: Workload) -> str:
         readers = f"{readers} (processing {workload.processing})"
     each = "each with " if workload.topics > 1 else ""
     return (
-        f"{size(workload.payload.message_bytes)} messages, {plural(workload.topics, 'topic')} x "
+        f"{workload.payload}, {plural(workload.topics, 'topic')} x "
         f"{plural(workload.partitions, 'partition')}, {each}{plural(workload.producers, 'producer')} and {readers}, "
         f"{workload.in_flight_messages():,} in flight at most"
     )

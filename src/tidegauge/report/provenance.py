@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tidegauge.model.workload import Workload
-from tidegauge.numbers import local_time, plural, size
+from tidegauge.numbers import local_time, plural
 from tidegauge.report import fairness
 from tidegauge.report.facts import RunFacts
 from tidegauge.store.read import StoredRun
 
 _PARTS: Mapping[str, Callable[[Workload], str]] = {
-    "message size": lambda load: f"{size(load.payload.message_bytes)} messages",
+    "message size": lambda load: str(load.payload),
     "topics": lambda load: ", ".join(load.existing_topics) or plural(load.topics, "topic"),
     "partitions": lambda load: "" if load.existing_topics else f"{plural(load.partitions, 'partition')} each",
     "producers": lambda load: f"{plural(load.producers, 'producer')} a topic",

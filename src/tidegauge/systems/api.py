@@ -406,7 +406,7 @@ class MessageLimit:
         """
         value = case.settings.get(name, "")
         limit = int(value) if value.isdecimal() else by_default
-        wanted = case.workload.payload.message_bytes + overhead_bytes
+        wanted = case.workload.payload.message_bytes_max + overhead_bytes
         others = f" and {with_names}" if with_names else ""
         return MessageLimit(
             limit - overhead_bytes,

@@ -21,8 +21,9 @@ from tidegauge.model.load import (
     WorkerFacts,
 )
 from tidegauge.model.message import CommittedPosition, CommittedPositions, PartitionRead, ReadBack
+from tidegauge.model.message_sizes import SizeKind
 from tidegauge.model.server import Setting
-from tidegauge.model.workload import POOL_BODIES, Keys, RateSchedule, Workload
+from tidegauge.model.workload import POOL_BODIES, Keys, Payload, RateSchedule, Workload
 from tidegauge.worker.api import LeftResults, LoadOrder, Positions, Share, Trace
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.sequences import present_sequences
@@ -49,9 +50,10 @@ def prepare_request(
         producers_per_topic=workload.producers,
         subscriptions_per_topic=workload.subscriptions,
         consumers_per_subscription=workload.consumers,
-        payload=pb.Payload(**{**vars(workload.payload), "pool_bodies": workload.payload.pool_bodies or POOL_BODIES}),
+        payload=_payload_message(workload.payload, order.seed),
         keys="NO_KEY" if workload.keys is Keys.NONE else workload.keys.name,
         distinct_keys=workload.distinct_keys,
+        zipf_exponent=workload.zipf_exponent,
         arrival=workload.arrival.name,
         msgs_per_s=order.msgs_per_s,
         client=_client_options(order, workload),
@@ -67,6 +69,19 @@ def prepare_request(
         spin_share_max=spin_share_max,
         grain_ns=grain_ns,
         share=_share_message(order.share),
+    )
+
+
+def _payload_message(payload: Payload, seed: int) -> pb.Payload:
+    sizes = payload.sizes
+    return pb.Payload(
+        message_bytes=payload.message_bytes,
+        message_bytes_max=payload.message_bytes_max,
+        random_share=payload.random_share,
+        file=payload.file,
+        pool_bodies=payload.pool_bodies or POOL_BODIES,
+        sizes=sizes.shuffled_pool_bytes(seed, payload.pool_bodies) if sizes else [],
+        lines=sizes is not None and sizes.kind is SizeKind.LINES,
     )
 
 

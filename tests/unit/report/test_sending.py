@@ -17,9 +17,10 @@ from tidegauge.config.workload import parse_workload_file
 from tidegauge.experiments.procedure import experiments
 from tidegauge.fairness import Case, sending_of
 from tidegauge.model.level import LevelChoice
+from tidegauge.model.message_sizes import POOL_BYTES_MAX
 from tidegauge.model.sending import Sending, bodies_needed
 from tidegauge.model.server import Setting
-from tidegauge.model.workload import POOL_BYTES_MAX, ClientSettings, Compression, Payload, Workload
+from tidegauge.model.workload import ClientSettings, Compression, Payload, Workload
 from tidegauge.omb.files import read_driver
 from tidegauge.report.html.page import report_page
 from tidegauge.report.lists import ShownPlan, plan_list

@@ -12,10 +12,11 @@ from tidegauge.errors import UserError, did_you_mean
 from tidegauge.fairness import Case
 from tidegauge.model.events import Note, left_out_note
 from tidegauge.model.level import LevelChoice
+from tidegauge.model.message_sizes import HEADER_BYTES
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import LoadSpec, TrialSpec, point_words
 from tidegauge.model.variant import VARIANT
-from tidegauge.model.workload import HEADER_BYTES, SubscriptionType
+from tidegauge.model.workload import SubscriptionType
 from tidegauge.numbers import capitalized
 from tidegauge.systems.api import System
 
@@ -167,12 +168,12 @@ def _check_message_size(campaign: Campaign, place: int, implementation: System, 
         topic=system.topic,
     )
     limit = implementation.message_limit(case)
-    if limit is not None and workload.payload.message_bytes > limit.bytes_max:
+    if limit is not None and workload.payload.message_bytes_max > limit.bytes_max:
         raise ImpossibleError(
             campaign,
             ("workload", "message-size"),
-            f"workload.message-size: '{workload.payload.message_bytes}B': {implementation.title} takes messages of at "
-            f"most {limit.bytes_max}B here ({limit.setting}).",
+            f"workload.message-size: '{workload.payload.message_bytes_max}B': {implementation.title} takes messages of "
+            f"at most {limit.bytes_max}B here ({limit.setting}).",
             f"{capitalized(limit.remedy)}.",
         )
 

@@ -80,7 +80,7 @@ def _size_settings(case: Case, brokers: Mapping[str, Mapping[str, str]]) -> dict
     """The limit for batches where these are larger than what a topic takes of which nobody says more."""
     workload = case.workload
     batch_bytes = whole_number(case.producer.get("batch.size", "")) or workload.client.batch_bytes_max
-    needed_bytes = max(batch_bytes, workload.payload.message_bytes + MESSAGE_OVERHEAD_BYTES)
+    needed_bytes = max(batch_bytes, workload.payload.message_bytes_max + MESSAGE_OVERHEAD_BYTES)
     given_bytes = whole_number(agreed_value(brokers, "message.max.bytes")) or MESSAGE_BYTES_DEFAULT
     return {MESSAGE_BYTES: str(needed_bytes)} if needed_bytes > given_bytes else {}
 

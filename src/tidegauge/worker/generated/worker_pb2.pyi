@@ -20,6 +20,7 @@ class KeyChoice(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     NO_KEY: _ClassVar[KeyChoice]
     ROUND_ROBIN: _ClassVar[KeyChoice]
     RANDOM: _ClassVar[KeyChoice]
+    ZIPF: _ClassVar[KeyChoice]
 
 class SubscriptionType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -45,6 +46,7 @@ KEY_UNSPECIFIED: KeyChoice
 NO_KEY: KeyChoice
 ROUND_ROBIN: KeyChoice
 RANDOM: KeyChoice
+ZIPF: KeyChoice
 SUBSCRIBE_BY_PARTITION: SubscriptionType
 SUBSCRIBE_EXCLUSIVE: SubscriptionType
 SUBSCRIBE_FAILOVER: SubscriptionType
@@ -248,16 +250,22 @@ class ClientOptions(_message.Message):
     def __init__(self, batch_bytes_max: _Optional[int] = ..., batch_delay_us_max: _Optional[int] = ..., compression: _Optional[_Union[Compression, str]] = ..., in_flight_messages_max: _Optional[int] = ..., receive_queue_messages: _Optional[int] = ..., connections_per_broker: _Optional[int] = ..., acks: _Optional[str] = ..., producer_overrides: _Optional[_Mapping[str, str]] = ..., consumer_overrides: _Optional[_Mapping[str, str]] = ..., outcome_timeout_ms: _Optional[int] = ...) -> None: ...
 
 class Payload(_message.Message):
-    __slots__ = ("message_bytes", "random_share", "file", "pool_bodies")
+    __slots__ = ("message_bytes", "random_share", "file", "pool_bodies", "sizes", "lines", "message_bytes_max")
     MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
     RANDOM_SHARE_FIELD_NUMBER: _ClassVar[int]
     FILE_FIELD_NUMBER: _ClassVar[int]
     POOL_BODIES_FIELD_NUMBER: _ClassVar[int]
+    SIZES_FIELD_NUMBER: _ClassVar[int]
+    LINES_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_BYTES_MAX_FIELD_NUMBER: _ClassVar[int]
     message_bytes: int
     random_share: float
     file: str
     pool_bodies: int
-    def __init__(self, message_bytes: _Optional[int] = ..., random_share: _Optional[float] = ..., file: _Optional[str] = ..., pool_bodies: _Optional[int] = ...) -> None: ...
+    sizes: _containers.RepeatedScalarFieldContainer[int]
+    lines: bool
+    message_bytes_max: int
+    def __init__(self, message_bytes: _Optional[int] = ..., random_share: _Optional[float] = ..., file: _Optional[str] = ..., pool_bodies: _Optional[int] = ..., sizes: _Optional[_Iterable[int]] = ..., lines: _Optional[bool] = ..., message_bytes_max: _Optional[int] = ...) -> None: ...
 
 class TopicSpec(_message.Message):
     __slots__ = ("name", "partitions", "replication_factor", "settings")
@@ -279,7 +287,7 @@ class TopicSpec(_message.Message):
     def __init__(self, name: _Optional[str] = ..., partitions: _Optional[int] = ..., replication_factor: _Optional[int] = ..., settings: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class PrepareRequest(_message.Message):
-    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused", "subscriptions_start_paused", "subscription_type", "existing_topics", "schedule", "history_directory", "spin_share_max", "grain_ns", "window_messages", "processing_ns", "share")
+    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "zipf_exponent", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused", "subscriptions_start_paused", "subscription_type", "existing_topics", "schedule", "history_directory", "spin_share_max", "grain_ns", "window_messages", "processing_ns", "share")
     CONNECTION_FIELD_NUMBER: _ClassVar[int]
     TRIAL_ID_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
@@ -290,6 +298,7 @@ class PrepareRequest(_message.Message):
     PAYLOAD_FIELD_NUMBER: _ClassVar[int]
     KEYS_FIELD_NUMBER: _ClassVar[int]
     DISTINCT_KEYS_FIELD_NUMBER: _ClassVar[int]
+    ZIPF_EXPONENT_FIELD_NUMBER: _ClassVar[int]
     ARRIVAL_FIELD_NUMBER: _ClassVar[int]
     MSGS_PER_S_FIELD_NUMBER: _ClassVar[int]
     CLIENT_FIELD_NUMBER: _ClassVar[int]
@@ -315,6 +324,7 @@ class PrepareRequest(_message.Message):
     payload: Payload
     keys: KeyChoice
     distinct_keys: int
+    zipf_exponent: float
     arrival: Arrival
     msgs_per_s: float
     client: ClientOptions
@@ -330,7 +340,7 @@ class PrepareRequest(_message.Message):
     window_messages: int
     processing_ns: _containers.RepeatedScalarFieldContainer[int]
     share: Share
-    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscriptions_start_paused: _Optional[int] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ..., history_directory: _Optional[str] = ..., spin_share_max: _Optional[float] = ..., grain_ns: _Optional[int] = ..., window_messages: _Optional[int] = ..., processing_ns: _Optional[_Iterable[int]] = ..., share: _Optional[_Union[Share, _Mapping]] = ...) -> None: ...
+    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., zipf_exponent: _Optional[float] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscriptions_start_paused: _Optional[int] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ..., history_directory: _Optional[str] = ..., spin_share_max: _Optional[float] = ..., grain_ns: _Optional[int] = ..., window_messages: _Optional[int] = ..., processing_ns: _Optional[_Iterable[int]] = ..., share: _Optional[_Union[Share, _Mapping]] = ...) -> None: ...
 
 class Share(_message.Message):
     __slots__ = ("worker", "workers", "clock_ahead_ns")

@@ -14,7 +14,8 @@ import java.util.Map;
  * @param connectionsPerBroker connections from one client to one broker, where the client lets one
  *     choose
  * @param acks "all" or "one"
- * @param messageBytes size of a message value, for sizing the client's buffers
+ * @param messageBytes size of a message value, on average; for sizing the client's buffers
+ * @param messageBytesMax size of the largest
  * @param producerOverrides the client's own settings; they win over everything above
  * @param consumerOverrides likewise for consumers
  * @param outcomeTimeoutMs a message without an outcome for so long is given up; 0 = when the client
@@ -29,9 +30,38 @@ public record ClientOptions(
     int connectionsPerBroker,
     String acks,
     int messageBytes,
+    int messageBytesMax,
     Map<String, String> producerOverrides,
     Map<String, String> consumerOverrides,
     int outcomeTimeoutMs) {
+
+  /** Of messages that are all of one size. */
+  public ClientOptions(
+      int batchBytesMax,
+      long batchDelayUsMax,
+      String compression,
+      int inFlightMessagesMax,
+      int receiveQueueMessages,
+      int connectionsPerBroker,
+      String acks,
+      int messageBytes,
+      Map<String, String> producerOverrides,
+      Map<String, String> consumerOverrides,
+      int outcomeTimeoutMs) {
+    this(
+        batchBytesMax,
+        batchDelayUsMax,
+        compression,
+        inFlightMessagesMax,
+        receiveQueueMessages,
+        connectionsPerBroker,
+        acks,
+        messageBytes,
+        messageBytes,
+        producerOverrides,
+        consumerOverrides,
+        outcomeTimeoutMs);
+  }
 
   /** The same options with bounds that fit the memory there is. */
   public ClientOptions withBounds(int inFlightMessages, int receiveQueue) {
@@ -44,6 +74,7 @@ public record ClientOptions(
         connectionsPerBroker,
         acks,
         messageBytes,
+        messageBytesMax,
         producerOverrides,
         consumerOverrides,
         outcomeTimeoutMs);

@@ -10,6 +10,7 @@ import io.tidegauge.worker.engine.load.Keys;
 import io.tidegauge.worker.engine.schedule.RateSchedule;
 import io.tidegauge.worker.proto.Compression;
 import io.tidegauge.worker.proto.KeyChoice;
+import io.tidegauge.worker.proto.Payload;
 import io.tidegauge.worker.proto.PrepareRequest;
 import java.util.List;
 
@@ -33,15 +34,17 @@ final class FromProto {
             r.getPayload().getMessageBytes(),
             r.getPayload().getRandomShare(),
             r.getPayload().getFile(),
-            Math.max(1, r.getPayload().getPoolBodies())),
-        new TrialPlan.KeyRange(keys(r.getKeys()), r.getDistinctKeys()),
+            Math.max(1, r.getPayload().getPoolBodies()),
+            r.getPayload().getSizesList(),
+            r.getPayload().getLines()),
+        new TrialPlan.KeyRange(keys(r.getKeys()), r.getDistinctKeys(), r.getZipfExponent()),
         new TrialPlan.Load(
             arrival(r),
             r.getMsgsPerS(),
             schedule(r.getSchedule()),
             r.getOwnLagToleranceNs(),
             r.getWindowMessages()),
-        client(r.getClient(), r.getPayload().getMessageBytes()),
+        client(r.getClient(), r.getPayload()),
         new TrialPlan.Variant(
             subscriptionType(r),
             r.getExistingTopics(),
@@ -104,6 +107,7 @@ final class FromProto {
     return switch (choice) {
       case ROUND_ROBIN -> Keys.Choice.ROUND_ROBIN;
       case RANDOM -> Keys.Choice.RANDOM;
+      case ZIPF -> Keys.Choice.ZIPF;
       default -> Keys.Choice.NONE;
     };
   }
@@ -118,7 +122,7 @@ final class FromProto {
     };
   }
 
-  static ClientOptions client(io.tidegauge.worker.proto.ClientOptions c, int messageBytes) {
+  static ClientOptions client(io.tidegauge.worker.proto.ClientOptions c, Payload payload) {
     return new ClientOptions(
         c.getBatchBytesMax(),
         c.getBatchDelayUsMax(),
@@ -127,7 +131,8 @@ final class FromProto {
         Math.max(1, c.getReceiveQueueMessages()),
         Math.max(1, c.getConnectionsPerBroker()),
         acks(c.getAcks()),
-        messageBytes,
+        payload.getMessageBytes(),
+        Math.max(payload.getMessageBytes(), payload.getMessageBytesMax()),
         c.getProducerOverridesMap(),
         c.getConsumerOverridesMap(),
         c.getOutcomeTimeoutMs());

@@ -31,11 +31,21 @@ class TranslationTest {
             .putProducerOverrides("p", "7")
             .putConsumerOverrides("c", "8")
             .build();
-    assertThat(FromProto.client(given, 9))
+    assertThat(FromProto.client(given, payload(9, 11)))
         .isEqualTo(
             new io.tidegauge.worker.api.ClientOptions(
-                1, 2, "none", 3, 4, 5, "one", 9, Map.of("p", "7"), Map.of("c", "8"), 6));
-    assertThat(FromProto.client(ClientOptions.getDefaultInstance(), 9).acks()).isEqualTo("all");
+                1, 2, "none", 3, 4, 5, "one", 9, 11, Map.of("p", "7"), Map.of("c", "8"), 6));
+    io.tidegauge.worker.api.ClientOptions byDefault =
+        FromProto.client(ClientOptions.getDefaultInstance(), payload(9, 0));
+    assertThat(byDefault.acks()).isEqualTo("all");
+    assertThat(byDefault.messageBytesMax()).isEqualTo(9);
+  }
+
+  private static Payload payload(int messageBytes, int messageBytesMax) {
+    return Payload.newBuilder()
+        .setMessageBytes(messageBytes)
+        .setMessageBytesMax(messageBytesMax)
+        .build();
   }
 
   @Test

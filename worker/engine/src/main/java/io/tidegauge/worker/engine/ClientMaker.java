@@ -15,6 +15,7 @@ import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.history.HistoryFile;
 import io.tidegauge.worker.engine.load.Keys;
 import io.tidegauge.worker.engine.load.Producer;
+import io.tidegauge.worker.engine.message.PayloadPool;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -28,6 +29,7 @@ final class ClientMaker {
   private final Producer.Context context;
   private final Progress progress;
   private final ClientSpecs specs;
+  private final Keys.Rule keyRule;
 
   /**
    * @param topics as they are on the system
@@ -44,6 +46,8 @@ final class ClientMaker {
     this.context = context;
     this.progress = progress;
     this.specs = new ClientSpecs(plan, topics);
+    TrialPlan.KeyRange keys = plan.keys();
+    this.keyRule = Keys.Rule.of(keys.choice(), keys.distinct(), plan.seed(), keys.zipfExponent());
   }
 
   /** Makes all consumers, then all producers; on failure closes what was made. */
@@ -115,12 +119,7 @@ final class ClientMaker {
     Order order =
         switch (plan.variant().subscriptionType()) {
           case SHARED -> Order.NONE;
-          case KEY_SHARED ->
-              Order.byKey(
-                  first,
-                  producers,
-                  new Keys.Rule(
-                      plan.keys().choice(), Math.max(1, plan.keys().distinct()), plan.seed()));
+          case KEY_SHARED -> Order.byKey(first, producers, keyRule);
           default -> Order.byPartition(producers, topics.get(t).partitions());
         };
     return new ConsumerChecker(
@@ -139,20 +138,36 @@ final class ClientMaker {
 
   private void makeProducers(Clients clients) throws DriverException {
     List<Integer> numbers = producerNumbers();
-    byte[][] keys = Keys.distinct(plan.keys().choice(), plan.keys().distinct());
+    int ownValues = driver.retainsValue() ? ownValues(numbers.size()) : 0;
+    byte[][] keys = Keys.distinct(keyRule);
     for (int number : numbers) {
       HistoryFile history = history(number, clients);
       clients.add(
           new Producer(
               number,
               driver.createProducer(specs.producer(number)),
-              new Keys(plan.keys().choice(), keys, plan.seed(), number),
+              new Keys(keyRule, keys, number),
               plan.client().inFlightMessagesMax(),
-              driver.retainsValue(),
+              ownValues,
               context,
               history));
       progress.at("producers", clients.producers().size(), numbers.size());
     }
+  }
+
+  /**
+   * Arrays of values that each of so many producers has: one for each message in flight, and where
+   * they are of several sizes so many that every producer's messages have them all, as far as the
+   * memory allows that.
+   */
+  private int ownValues(int producers) {
+    PayloadPool pool = context.pool();
+    int inFlight = plan.client().inFlightMessagesMax();
+    if (!pool.isMixed()) {
+      return inFlight;
+    }
+    long fit = PayloadPool.POOL_BYTES_MAX / ((long) producers * pool.messageBytes());
+    return (int) Math.max(inFlight, Math.min(pool.size(), fit));
   }
 
   /** Where a producer writes what becomes of its messages; null if nowhere. */

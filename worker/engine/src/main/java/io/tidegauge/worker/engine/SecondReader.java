@@ -72,7 +72,10 @@ final class SecondReader {
         .setSent(sinceLast("sent", sent))
         .setAcked(sinceLast("acked", acked))
         .setFailed(sinceLast("failed", failed))
-        .setAckedBytes(sinceLast("bytes", acked * context.pool().messageBytes()))
+        .setAckedBytes(
+            sinceLast(
+                "bytes",
+                context.pool().bytesOf(acked, context.acks().sum(AckRecorder.ACKED_BYTES))))
         .setInFlight(inFlight(sent, acked + failed))
         .setBlockedNs(sinceLast("blocked", threads.sum(LoadRecorder.BLOCKED_NS)))
         .setOwnLagNsMax(ownLagNsMax)

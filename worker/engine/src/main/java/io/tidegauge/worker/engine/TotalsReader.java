@@ -94,7 +94,10 @@ final class TotalsReader {
         .setIntended(threads.sum(LoadRecorder.WINDOW_INTENDED, epoch))
         .setAcked(acked)
         .setFailed(context.acks().sum(AckRecorder.WINDOW_FAILED, epoch))
-        .setAckedBytes(acked * context.pool().messageBytes())
+        .setAckedBytes(
+            context
+                .pool()
+                .bytesOf(acked, context.acks().sum(AckRecorder.WINDOW_ACKED_BYTES, epoch)))
         .setResponse(encoded(acks, (r, to) -> r.response().addInside(epoch, to)))
         .setService(encoded(acks, (r, to) -> r.service().addInside(epoch, to)))
         .setDelay(encoded(loads, (r, to) -> r.delay().addInside(epoch, to)))

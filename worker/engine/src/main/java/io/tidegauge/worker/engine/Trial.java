@@ -122,11 +122,17 @@ public final class Trial {
 
   private static PayloadPool poolOf(TrialPlan plan) throws DriverException {
     TrialPlan.Payload p = plan.payload();
+    if (!p.sizes().isEmpty()) {
+      int[] sizes = p.sizes().stream().mapToInt(bytes -> bytes).toArray();
+      return PayloadPool.seeded(plan.seed(), sizes, p.randomShare());
+    }
     if (p.file().isEmpty()) {
       return PayloadPool.seeded(plan.seed(), p.messageBytes(), p.randomShare(), p.poolBodies());
     }
     try {
-      return PayloadPool.fromFile(Path.of(p.file()), p.messageBytes(), p.poolBodies());
+      return p.lines()
+          ? PayloadPool.ofLines(Path.of(p.file()))
+          : PayloadPool.fromFile(Path.of(p.file()), p.messageBytes(), p.poolBodies());
     } catch (IOException e) {
       throw new DriverException("the payload file can't be used: " + ErrorLog.describe(e), e);
     }

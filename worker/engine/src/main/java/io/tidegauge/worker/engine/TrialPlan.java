@@ -5,6 +5,7 @@ import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.engine.load.Keys;
 import io.tidegauge.worker.engine.message.MessageHeader;
+import io.tidegauge.worker.engine.message.PayloadPool;
 import io.tidegauge.worker.engine.message.ShortMessage;
 import io.tidegauge.worker.engine.schedule.RateSchedule;
 import java.util.List;
@@ -24,6 +25,9 @@ public record TrialPlan(
 
   /** Largest message, header included. */
   public static final int MESSAGE_BYTES_MAX = 20 << 20;
+
+  /** What messages of several sizes may take together, once each. */
+  public static final long SIZES_BYTES_MAX = 2 * PayloadPool.POOL_BYTES_MAX;
 
   /**
    * Who sends and receives, counted per topic and per subscription of a topic.
@@ -60,8 +64,21 @@ public record TrialPlan(
    * Which keys messages have.
    *
    * @param distinct how many there are to choose from
+   * @param zipfExponent of {@link Keys.Choice#ZIPF}
    */
-  public record KeyRange(Keys.Choice choice, int distinct) {}
+  public record KeyRange(Keys.Choice choice, int distinct, double zipfExponent) {
+    /** Throws {@link IllegalArgumentException} if there is no such distribution. */
+    public KeyRange {
+      require(
+          choice != Keys.Choice.ZIPF || zipfExponent > 0 && zipfExponent <= 10,
+          "zipf_exponent must be above 0, to 10: " + zipfExponent);
+    }
+
+    /** Keys that are all as frequent. */
+    public KeyRange(Keys.Choice choice, int distinct) {
+      this(choice, distinct, 0);
+    }
+  }
 
   /**
    * When messages are due.
@@ -113,12 +130,38 @@ public record TrialPlan(
   /**
    * Message values.
    *
-   * @param messageBytes whole value with header
+   * @param messageBytes whole value with header; on average, where they differ
    * @param randomShare share of random bytes in the body, 0 to 1
    * @param file cut the bodies from this file instead, if not empty
    * @param poolBodies different bodies
+   * @param sizes whole values of the bodies, in their order, in place of {@code poolBodies}; empty
+   *     if all are of one size
+   * @param lines whether each line of the file is a body
    */
-  public record Payload(int messageBytes, double randomShare, String file, int poolBodies) {}
+  public record Payload(
+      int messageBytes,
+      double randomShare,
+      String file,
+      int poolBodies,
+      List<Integer> sizes,
+      boolean lines) {
+    /** Throws {@link IllegalArgumentException} if there is no room for a header in a size. */
+    public Payload {
+      sizes = List.copyOf(sizes);
+      require(
+          sizes.stream()
+              .allMatch(bytes -> bytes >= MessageHeader.BYTES && bytes <= MESSAGE_BYTES_MAX),
+          "sizes must be " + MessageHeader.BYTES + " to " + MESSAGE_BYTES_MAX);
+      require(
+          sizes.stream().mapToLong(bytes -> bytes).sum() <= SIZES_BYTES_MAX,
+          "sizes must be " + SIZES_BYTES_MAX + " bytes together at most");
+    }
+
+    /** Values of one size. */
+    public Payload(int messageBytes, double randomShare, String file, int poolBodies) {
+      this(messageBytes, randomShare, file, poolBodies, List.of(), false);
+    }
+  }
 
   /**
    * What most trials leave as it is.

@@ -88,7 +88,7 @@ final class ClientSettings {
         ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
         Math.max(
             REQUEST_BYTES_MIN,
-            Math.max(options.batchBytesMax(), recordBytes(options) + RECORD_OVERHEAD_BYTES)));
+            Math.max(options.batchBytesMax(), recordBytesMax(options) + RECORD_OVERHEAD_BYTES)));
     if (options.outcomeTimeoutMs() > 0) {
       giveUpAfter(options.outcomeTimeoutMs(), all);
     }
@@ -205,6 +205,10 @@ final class ClientSettings {
     return options.messageBytes() + RECORD_OVERHEAD_BYTES;
   }
 
+  private static int recordBytesMax(ClientOptions options) {
+    return options.messageBytesMax() + RECORD_OVERHEAD_BYTES;
+  }
+
   /**
    * Enough for every message that may be in flight, so that the client's buffer is never what
    * blocks. The client hands out whole batches: besides full ones, each partition may have up to
@@ -212,7 +216,7 @@ final class ClientSettings {
    */
   private static long bufferBytes(int partitions, ClientOptions options) {
     long inFlight = Math.max(1, options.inFlightMessagesMax());
-    long batchBytes = Math.max(options.batchBytesMax(), recordBytes(options));
+    long batchBytes = Math.max(options.batchBytesMax(), recordBytesMax(options));
     long partlyFilled = Math.min(inFlight, 6L * partitions) * batchBytes;
     return Math.max(BUFFER_BYTES_MIN, partlyFilled + 2 * inFlight * recordBytes(options));
   }

@@ -96,7 +96,7 @@ final class NullDriver implements Driver {
 
   private MessageProducer localProducer(ProducerSpec spec) throws DriverException {
     NullTopic.Way[][] ways =
-        topic(spec.topic()).ways(spec.options().messageBytes(), settings.backlogBytesMax());
+        topic(spec.topic()).ways(spec.options().messageBytesMax(), settings.backlogBytesMax());
     int inFlight = spec.options().inFlightMessagesMax();
     int ackBatch = settings.isDelayed() ? 1 : Math.min(settings.ackBatch(), inFlight);
     return new DirectProducer(new Delivery(settings, ways), ackBatch);

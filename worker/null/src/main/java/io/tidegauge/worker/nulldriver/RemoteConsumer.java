@@ -46,7 +46,7 @@ final class RemoteConsumer implements MessageConsumer {
     this.consumer =
         new NullConsumer(
             spec.clientId(), spec.topicIndex(), sink, spec.startPaused(), settings.consumeNs());
-    this.queue = consumer.newQueue(spec.options().messageBytes(), settings.backlogBytesMax());
+    this.queue = consumer.newQueue(spec.options().messageBytesMax(), settings.backlogBytesMax());
     Wire first = wire;
     this.reader = Threads.start("null-read-" + spec.clientId(), () -> readAll(first));
   }

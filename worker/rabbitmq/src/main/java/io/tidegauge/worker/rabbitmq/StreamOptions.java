@@ -76,7 +76,8 @@ record StreamOptions(
         "RabbitMQ", "stream consumer setting", consumer.keySet(), CONSUMER_KEYS);
     ProducerOptions.checkAcks(options.acks());
     Compression compression = compression(options.compression());
-    int fit = Math.max(1, options.batchBytesMax() / Math.max(1, options.messageBytes()));
+    // Of the largest, so that no frame of them is too long for the server.
+    int fit = Math.max(1, options.batchBytesMax() / Math.max(1, options.messageBytesMax()));
     int batch =
         SettingChecks.parseWholeNumber(
             Connection.SYSTEM, producer, "batchSize", Math.min(fit, BATCH_MESSAGES_MAX), 1);

@@ -18,7 +18,12 @@ public final class AckRecorder extends Recorder {
   /** When the last outcome of a message of the window came; 0 without one. */
   public static final int WINDOW_LAST_NS = 5;
 
-  private static final int SIZE = 6;
+  /** Of values; counted only where these are of several sizes. */
+  public static final int ACKED_BYTES = 6;
+
+  public static final int WINDOW_ACKED_BYTES = 7;
+
+  private static final int SIZE = 8;
 
   /** Counters of a schedule's record. */
   public static final int RECORD_ACKED = 0;
@@ -38,7 +43,10 @@ public final class AckRecorder extends Recorder {
   private final WindowedHistogram response = new WindowedHistogram();
   private final WindowedHistogram service = new WindowedHistogram();
 
-  void acked(Window latest, long intendedNs, long sentNs, long nowNs) {
+  /**
+   * @param bytes of the value; 0 where all are alike
+   */
+  void acked(Window latest, long intendedNs, long sentNs, long nowNs, int bytes) {
     Window window = adopt(latest);
     counters.add(ACKED, 1);
     boolean measured = window.contains(intendedNs);
@@ -48,6 +56,10 @@ public final class AckRecorder extends Recorder {
     }
     if (window.contains(nowNs)) {
       counters.add(WINDOW_ACKED_WITHIN, 1);
+    }
+    if (bytes > 0) {
+      counters.add(ACKED_BYTES, bytes);
+      counters.add(WINDOW_ACKED_BYTES, measured ? bytes : 0);
     }
     response.record(measured, nowNs - intendedNs);
     service.record(measured, nowNs - sentNs);
@@ -87,6 +99,7 @@ public final class AckRecorder extends Recorder {
     counters.set(WINDOW_FAILED, 0);
     counters.set(WINDOW_ACKED_WITHIN, 0);
     counters.set(WINDOW_LAST_NS, 0);
+    counters.set(WINDOW_ACKED_BYTES, 0);
     response.begin(next.epoch());
     service.begin(next.epoch());
     records = Records.of(next, RECORD_SIZE, 2);

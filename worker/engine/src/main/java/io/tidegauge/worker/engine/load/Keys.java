@@ -8,7 +8,8 @@ public final class Keys {
   public enum Choice {
     NONE,
     ROUND_ROBIN,
-    RANDOM
+    RANDOM,
+    ZIPF
   }
 
   /**
@@ -16,24 +17,35 @@ public final class Keys {
    * receives it knows its key without reading it.
    *
    * @param count distinct keys; 0 for {@link Choice#NONE}
+   * @param zipf what {@link Choice#ZIPF} draws from, else null
    */
-  public record Rule(Choice choice, int count, long seed) {
+  public record Rule(Choice choice, int count, long seed, Zipf zipf) {
     private static final long GAMMA = 0x9E3779B97F4A7C15L;
+
+    /**
+     * @param zipfExponent by which power of its rank a key is rarer; of {@link Choice#ZIPF} only
+     */
+    public static Rule of(Choice choice, int count, long seed, double zipfExponent) {
+      int keys = choice == Choice.NONE ? 0 : Math.max(1, count);
+      return new Rule(
+          choice, keys, seed, choice == Choice.ZIPF ? new Zipf(keys, zipfExponent) : null);
+    }
 
     /** The key's place among the distinct keys. */
     public int indexOf(int producer, long sequence) {
-      return choice == Choice.RANDOM
-          ? random(producer, sequence)
-          : (int) ((producer + sequence) % count);
+      return switch (choice) {
+        case RANDOM -> (int) (((random(producer, sequence) >>> 32) * count) >>> 32);
+        case ZIPF -> zipf.at(random(producer, sequence));
+        default -> (int) ((producer + sequence) % count);
+      };
     }
 
-    /** The mixing of SplittableRandom over a counter, brought down to the number of keys. */
-    private int random(int producer, long sequence) {
+    /** The mixing of SplittableRandom over a counter. */
+    private long random(int producer, long sequence) {
       long z = (seed ^ (0xD1B54A32D192ED03L * (producer + 1))) + GAMMA * (sequence + 1);
       z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
       z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
-      z ^= z >>> 31;
-      return (int) (((z >>> 32) * count) >>> 32);
+      return z ^ (z >>> 31);
     }
   }
 
@@ -45,15 +57,15 @@ public final class Keys {
   /**
    * @param keys the distinct keys, shared by all producers
    */
-  public Keys(Choice choice, byte[][] keys, long seed, int producer) {
-    this.rule = new Rule(keys.length == 0 ? Choice.NONE : choice, keys.length, seed);
+  public Keys(Rule rule, byte[][] keys, int producer) {
+    this.rule = rule;
     this.keys = keys;
     this.producer = producer;
   }
 
-  /** Distinct keys for a trial; none for {@link Choice#NONE}. */
-  public static byte[][] distinct(Choice choice, int count) {
-    byte[][] keys = new byte[choice == Choice.NONE ? 0 : Math.max(1, count)][];
+  /** The distinct keys of a trial. */
+  public static byte[][] distinct(Rule rule) {
+    byte[][] keys = new byte[rule.count()][];
     for (int i = 0; i < keys.length; i++) {
       keys[i] = String.format("key-%08d", i).getBytes(StandardCharsets.US_ASCII);
     }

@@ -32,6 +32,13 @@ public final class Producer {
   private final Slot[] slots;
   private final MpscArrayQueue<Slot> free;
   private final Slot[] freeHere;
+
+  /**
+   * Where messages of several sizes have arrays of their own: those at rest, which go in turn so
+   * that no size comes oftener than others. Else null, and each slot keeps its own.
+   */
+  private final MpscArrayQueue<byte[]> freeValues;
+
   private final int wakeAt;
   private final SequenceSet failed = new SequenceSet(false);
   private final SequenceSet.Cursor failing = failed.cursor();
@@ -44,15 +51,11 @@ public final class Producer {
    * A producer without a history.
    *
    * @param slotCount messages that may be in flight
-   * @param ownValues whether each message in flight needs an array of its own
+   * @param ownValues how many arrays of its own it has where each message in flight needs one, at
+   *     least {@code slotCount}; else 0
    */
   public Producer(
-      int index,
-      MessageProducer client,
-      Keys keys,
-      int slotCount,
-      boolean ownValues,
-      Context context) {
+      int index, MessageProducer client, Keys keys, int slotCount, int ownValues, Context context) {
     this(index, client, keys, slotCount, ownValues, context, null);
   }
 
@@ -66,7 +69,7 @@ public final class Producer {
       MessageProducer client,
       Keys keys,
       int slotCount,
-      boolean ownValues,
+      int ownValues,
       Context context,
       HistoryFile history) {
     this.index = index;
@@ -77,9 +80,15 @@ public final class Producer {
     this.free = new MpscArrayQueue<>(Math.max(2, slotCount));
     this.freeHere = new Slot[slotCount];
     this.wakeAt = Math.max(1, slotCount / 16);
+    this.freeValues =
+        ownValues > 0 && context.pool().isMixed()
+            ? new MpscArrayQueue<>(Math.max(2, ownValues))
+            : null;
+    for (int i = 0; i < ownValues && freeValues != null; i++) {
+      freeValues.offer(newValue(index * ownValues + i));
+    }
     for (int i = 0; i < slotCount; i++) {
-      int body = (index * slotCount + i) % context.pool().size();
-      byte[] own = ownValues ? context.pool().newValue(context.trialId(), index, body) : null;
+      byte[] own = ownValues > 0 && freeValues == null ? newValue(index * slotCount + i) : null;
       slots[i] = history == null ? new Slot(this, own) : new RecordedSlot(this, own, history);
       // Those in the middle are used first: mostly few are in use, and their neighbours in memory
       // rest.
@@ -129,12 +138,18 @@ public final class Producer {
     return body;
   }
 
+  private byte[] newValue(int number) {
+    int body = Math.floorMod(number, context.pool().size());
+    return context.pool().newValue(context.trialId(), index, body);
+  }
+
   /** A free message, or null. By the load thread only. */
   Slot take() {
-    if (mine.freeHere > 0) {
-      return freeHere[(int) --mine.freeHere];
+    Slot slot = mine.freeHere > 0 ? freeHere[(int) --mine.freeHere] : free.relaxedPoll();
+    if (slot != null && freeValues != null) {
+      slot.ownValue = freeValues.poll();
     }
-    return free.relaxedPoll();
+    return slot;
   }
 
   boolean hasFree() {
@@ -142,6 +157,10 @@ public final class Producer {
   }
 
   private void release(Slot slot) {
+    if (freeValues != null) {
+      // Before the slot, so that whoever takes that finds one.
+      freeValues.offer(slot.ownValue);
+    }
     if (Thread.currentThread() == loadThread) {
       int n = (int) mine.freeHere;
       if (freeHere[n] != slot) {
@@ -212,7 +231,8 @@ public final class Producer {
   }
 
   void acked(Slot slot, long nowNs) {
-    recorder().acked(context.live().window, slot.intendedNs(), slot.sentNs(), nowNs);
+    int bytes = context.pool().isMixed() ? slot.value().length : 0;
+    recorder().acked(context.live().window, slot.intendedNs(), slot.sentNs(), nowNs, bytes);
     release(slot);
   }
 

@@ -21,8 +21,8 @@ class Slot extends InFlight {
 
   private final Producer owner;
 
-  /** The slot's own array if the client keeps references, else null. */
-  final byte[] ownValue;
+  /** The message's own array if the client keeps references, else null. */
+  byte[] ownValue;
 
   private byte[] value;
   private byte[] key;

@@ -3,7 +3,10 @@ package io.tidegauge.worker.engine.message;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.IntSummaryStatistics;
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.zip.CRC32C;
 
@@ -17,11 +20,20 @@ public final class PayloadPool {
 
   private final byte[][] bodies;
   private final int[] crcs;
+  private final int headBytes;
   private final int messageBytes;
+  private final int messageBytesMax;
+  private final boolean isMixed;
 
-  private PayloadPool(byte[][] bodies, int messageBytes) {
+  /** Of messages that all have a whole header, or are all of one size. */
+  private PayloadPool(byte[][] bodies, int headBytes) {
     this.bodies = bodies;
-    this.messageBytes = messageBytes;
+    this.headBytes = headBytes;
+    IntSummaryStatistics sizes =
+        Arrays.stream(bodies).mapToInt(body -> headBytes + body.length).summaryStatistics();
+    this.messageBytes = (int) Math.round(sizes.getAverage());
+    this.messageBytesMax = sizes.getMax();
+    this.isMixed = sizes.getMin() < sizes.getMax();
     this.crcs = new int[bodies.length];
     CRC32C crc = new CRC32C();
     for (int i = 0; i < bodies.length; i++) {
@@ -38,9 +50,28 @@ public final class PayloadPool {
    */
   public static PayloadPool seeded(long seed, int messageBytes, double randomShare, int wanted) {
     int bodyBytes = messageBytes - MessageHeader.bytesIn(messageBytes);
-    byte[][] bodies = new byte[held(wanted, bodyBytes)][];
-    int randomBytes = (int) Math.round(bodyBytes * Math.min(1, Math.max(0, randomShare)));
+    int[] bodiesBytes = new int[held(wanted, bodyBytes)];
+    Arrays.fill(bodiesBytes, bodyBytes);
+    return seeded(seed, bodiesBytes, randomShare, messageBytes - bodyBytes);
+  }
+
+  /**
+   * The same of messages of several sizes.
+   *
+   * @param messagesBytes of each body's message with its header, which all have whole
+   */
+  public static PayloadPool seeded(long seed, int[] messagesBytes, double randomShare) {
+    int[] bodiesBytes =
+        Arrays.stream(messagesBytes).map(bytes -> bytes - MessageHeader.BYTES).toArray();
+    return seeded(seed, bodiesBytes, randomShare, MessageHeader.BYTES);
+  }
+
+  private static PayloadPool seeded(
+      long seed, int[] bodiesBytes, double randomShare, int headBytes) {
+    byte[][] bodies = new byte[bodiesBytes.length][];
     for (int i = 0; i < bodies.length; i++) {
+      int bodyBytes = bodiesBytes[i];
+      int randomBytes = (int) Math.round(bodyBytes * Math.min(1, Math.max(0, randomShare)));
       SplittableRandom random = new SplittableRandom(seed + 0x632BE59BD9B4E019L * (i + 1));
       byte[] body = new byte[bodyBytes];
       Arrays.fill(body, (byte) 'x');
@@ -49,7 +80,38 @@ public final class PayloadPool {
       System.arraycopy(noise, 0, body, 0, randomBytes);
       bodies[i] = body;
     }
-    return new PayloadPool(bodies, messageBytes);
+    return new PayloadPool(bodies, headBytes);
+  }
+
+  /**
+   * A body of each line of a file, without what ends the line; empty lines count for nothing.
+   *
+   * @throws IOException if the file can't be read, has no line with anything, or more than a pool
+   *     holds
+   */
+  public static PayloadPool ofLines(Path file) throws IOException {
+    byte[] source;
+    try (var in = Files.newInputStream(file)) {
+      source = in.readNBytes((int) POOL_BYTES_MAX + 1);
+    }
+    if (source.length > POOL_BYTES_MAX) {
+      throw new IOException("the payload file has more than " + POOL_BYTES_MAX + " bytes: " + file);
+    }
+    List<byte[]> lines = new ArrayList<>();
+    int from = 0;
+    for (int i = 0; i <= source.length; i++) {
+      if (i == source.length || source[i] == '\n') {
+        int until = i > from && source[i - 1] == '\r' ? i - 1 : i;
+        if (until > from) {
+          lines.add(Arrays.copyOfRange(source, from, until));
+        }
+        from = i + 1;
+      }
+    }
+    if (lines.isEmpty()) {
+      throw new IOException("the payload file is empty: " + file);
+    }
+    return new PayloadPool(lines.toArray(new byte[0][]), MessageHeader.BYTES);
   }
 
   /**
@@ -58,7 +120,8 @@ public final class PayloadPool {
    * @throws IOException if the file can't be read or is empty
    */
   public static PayloadPool fromFile(Path file, int messageBytes, int wanted) throws IOException {
-    int bodyBytes = messageBytes - MessageHeader.bytesIn(messageBytes);
+    int headBytes = MessageHeader.bytesIn(messageBytes);
+    int bodyBytes = messageBytes - headBytes;
     byte[][] bodies = new byte[held(wanted, bodyBytes)][bodyBytes];
     long needed = Math.max(1, (long) bodies.length * bodyBytes);
     byte[] source;
@@ -74,7 +137,7 @@ public final class PayloadPool {
         body[i] = source[(int) (at++ % source.length)];
       }
     }
-    return new PayloadPool(bodies, messageBytes);
+    return new PayloadPool(bodies, headBytes);
   }
 
   private static int held(int wanted, int bodyBytes) {
@@ -86,8 +149,28 @@ public final class PayloadPool {
     return bodies.length;
   }
 
+  /** Of a whole value, on average over the pool. */
   public int messageBytes() {
     return messageBytes;
+  }
+
+  /** Of the largest. */
+  public int messageBytesMax() {
+    return messageBytesMax;
+  }
+
+  /** Whether messages are of several sizes. */
+  public boolean isMixed() {
+    return isMixed;
+  }
+
+  /**
+   * Bytes of so many values.
+   *
+   * @param countedBytes theirs as counted, which is done where they differ
+   */
+  public long bytesOf(long values, long countedBytes) {
+    return isMixed ? countedBytes : values * messageBytes;
   }
 
   public int crc(int index) {
@@ -96,10 +179,9 @@ public final class PayloadPool {
 
   /** A whole message value with this body and the fixed part of the header. */
   public byte[] newValue(long trialId, int producer, int index) {
-    byte[] value = new byte[messageBytes];
-    int from = messageBytes - bodies[index].length;
-    System.arraycopy(bodies[index], 0, value, from, bodies[index].length);
-    if (!ShortMessage.isShort(messageBytes)) {
+    byte[] value = new byte[headBytes + bodies[index].length];
+    System.arraycopy(bodies[index], 0, value, headBytes, bodies[index].length);
+    if (headBytes == MessageHeader.BYTES) {
       MessageHeader.writeFixed(value, trialId, producer, crcs[index], index);
     }
     return value;

@@ -19,7 +19,7 @@ class OrderTest {
 
   @Test
   void byKeyOnlyMessagesOfTheSameKeyBreakTheOrder() {
-    Keys.Rule keys = new Keys.Rule(Keys.Choice.ROUND_ROBIN, 3, 1);
+    Keys.Rule keys = Keys.Rule.of(Keys.Choice.ROUND_ROBIN, 3, 1, 0);
     Order order = Order.byKey(0, 1, keys);
     assertThat(keys.indexOf(0, 7)).isEqualTo(keys.indexOf(0, 4));
     assertThat(order.keeps(0, 0, 7)).isTrue();
@@ -37,7 +37,7 @@ class OrderTest {
 
   @Test
   void randomKeysFollowFromProducerAndSequenceAndCoverAll() {
-    Keys.Rule keys = new Keys.Rule(Keys.Choice.RANDOM, 100, 42);
+    Keys.Rule keys = Keys.Rule.of(Keys.Choice.RANDOM, 100, 42, 0);
     Set<Integer> seen = new HashSet<>();
     int[] counts = new int[100];
     for (long s = 0; s < 100_000; s++) {

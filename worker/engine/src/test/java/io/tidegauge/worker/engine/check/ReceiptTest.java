@@ -57,7 +57,7 @@ class ReceiptTest {
   @Test
   void keysFollowFromTheProducersNumberInTheWholeTrial() {
     int producersFrom = 3;
-    Keys.Rule keys = new Keys.Rule(Keys.Choice.RANDOM, 2, 7);
+    Keys.Rule keys = Keys.Rule.of(Keys.Choice.RANDOM, 2, 7, 0);
     long later = 1;
     while (keys.indexOf(producersFrom, later) != keys.indexOf(producersFrom, 0)
         || keys.indexOf(0, later) == keys.indexOf(0, 0)) {

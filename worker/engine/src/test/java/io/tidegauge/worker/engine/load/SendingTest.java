@@ -41,6 +41,11 @@ class SendingTest {
   private final Producer.Context context = new Producer.Context(9, pool, live, acks, errors);
 
   private Producer producer(Consumer<Slot> send, HistoryFile history) {
+    return producer(send, history, context, 4);
+  }
+
+  private static Producer producer(
+      Consumer<Slot> send, HistoryFile history, Producer.Context context, int ownValues) {
     MessageProducer client =
         new MessageProducer() {
           @Override
@@ -54,8 +59,8 @@ class SendingTest {
           @Override
           public void close() {}
         };
-    Keys keys = new Keys(Keys.Choice.NONE, new byte[0][], 1, 0);
-    return new Producer(0, client, keys, 4, /* ownValues= */ true, context, history);
+    Keys keys = new Keys(Keys.Rule.of(Keys.Choice.NONE, 0, 1, 0), new byte[0][], 0);
+    return new Producer(0, client, keys, 4, ownValues, context, history);
   }
 
   /** Runs in this thread until the client has set {@link Live#aborted}. */
@@ -227,7 +232,7 @@ class SendingTest {
             false);
     Window window = new Window(1, 0, 2 * SECOND_NS, schedule);
     AckRecorder recorder = new AckRecorder();
-    recorder.acked(window, 900_000_000, 1_000_000_000, 1_100_000_000);
+    recorder.acked(window, 900_000_000, 1_000_000_000, 1_100_000_000, 0);
     Records records = recorder.records();
     assertThat(records.get(0, AckRecorder.RECORD_ACKED)).isEqualTo(1);
     assertThat(records.get(1, AckRecorder.RECORD_ACKED)).isZero();
@@ -278,12 +283,43 @@ class SendingTest {
     assertThat(countSent(Long.MAX_VALUE)).containsExactly(100, 401);
   }
 
+  /** However few messages are in flight, and whichever of them gets its outcome first. */
+  @Test
+  void messagesOfSeveralSizesTakeTurns() {
+    int[] sizes = {100, 200, 300, 50, 60, 70, 80};
+    Producer.Context mixed =
+        new Producer.Context(9, PayloadPool.seeded(1, sizes, 1), live, acks, errors);
+    Producer producer = producer(slot -> {}, null, mixed, sizes.length);
+    List<Integer> sent = new ArrayList<>();
+    Slot first = producer.take();
+    for (int i = 0; i < 2 * sizes.length; i++) {
+      Slot slot = producer.take();
+      slot.fill(slot.ownValue, null, i, 0, 0);
+      sent.add(slot.value().length);
+      slot.acked(1);
+    }
+    assertThat(sent.subList(0, 6)).containsExactly(200, 300, 50, 60, 70, 80);
+    assertThat(sent.subList(6, 12)).containsExactly(200, 300, 50, 60, 70, 80);
+    assertThat(first.ownValue).hasSize(100);
+    assertThat(acks.sum(AckRecorder.ACKED_BYTES)).isEqualTo(2 * 760 + 200 + 300);
+  }
+
+  @Test
+  void bytesOfAWindowAreThoseOfItsMessages() {
+    AckRecorder recorder = new AckRecorder();
+    Window window = new Window(1, 1_000, 2_000);
+    recorder.acked(window, 1_500, 1_500, 5_000, 100);
+    recorder.acked(window, 900, 900, 1_100, 10);
+    assertThat(recorder.get(AckRecorder.ACKED_BYTES)).isEqualTo(110);
+    assertThat(recorder.get(AckRecorder.WINDOW_ACKED_BYTES)).isEqualTo(100);
+  }
+
   @Test
   void theLastOutcomeOfAWindowIsThatOfItsOwnMessages() {
     AckRecorder recorder = new AckRecorder();
     Window window = new Window(1, 1_000, 2_000);
-    recorder.acked(window, 1_500, 1_500, 5_000);
-    recorder.acked(window, 900, 900, 6_000);
+    recorder.acked(window, 1_500, 1_500, 5_000, 100);
+    recorder.acked(window, 900, 900, 6_000, 10);
     assertThat(recorder.get(AckRecorder.WINDOW_LAST_NS)).isEqualTo(5_000);
   }
 

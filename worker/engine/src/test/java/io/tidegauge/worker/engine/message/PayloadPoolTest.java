@@ -65,6 +65,41 @@ class PayloadPoolTest {
   }
 
   @Test
+  void messagesOfSeveralSizesAreWholeAndTellTheirSize() {
+    PayloadPool pool = PayloadPool.seeded(1, new int[] {48, 1_000, 100}, 1);
+    assertThat(pool.isMixed()).isTrue();
+    assertThat(pool.messageBytes()).isEqualTo(383);
+    assertThat(pool.messageBytesMax()).isEqualTo(1_000);
+    assertThat(pool.bytesOf(3, 1_148)).isEqualTo(1_148);
+    int[] expected = {48, 1_000, 100};
+    for (int body = 0; body < 3; body++) {
+      byte[] value = pool.newValue(9, 3, body);
+      assertThat(value).hasSize(expected[body]);
+      assertThat(MessageHeader.totalLength(value, 0)).isEqualTo(expected[body]);
+      int crc = MessageHeader.bodyCrc(value, 0);
+      assertThat(pool.matches(body, crc, value, 0, value.length)).isTrue();
+      assertThat(MessageHeader.isBodyIntact(value, 0, value.length)).isTrue();
+    }
+    PayloadPool alike = PayloadPool.seeded(1, 100, 1, 3);
+    assertThat(alike.isMixed()).isFalse();
+    assertThat(alike.bytesOf(3, 0)).isEqualTo(300);
+  }
+
+  @Test
+  void eachLineOfAFileIsABody(@TempDir Path directory) throws IOException {
+    Path file = directory.resolve("orders.jsonl");
+    Files.writeString(file, "{\"id\":1}\r\n\n{\"id\":22}\n{\"id\":333}");
+    PayloadPool pool = PayloadPool.ofLines(file);
+    assertThat(pool.size()).isEqualTo(3);
+    assertThat(pool.isMixed()).isTrue();
+    byte[] value = pool.newValue(9, 0, 1);
+    assertThat(new String(value, 48, value.length - 48, StandardCharsets.UTF_8))
+        .isEqualTo("{\"id\":22}");
+    Files.writeString(file, "\n\r\n");
+    assertThatThrownBy(() -> PayloadPool.ofLines(file)).hasMessageContaining("is empty");
+  }
+
+  @Test
   void theSmallestMessageIsAllHeader() {
     PayloadPool pool = PayloadPool.seeded(1, MessageHeader.BYTES, 1, 4);
     byte[] value = pool.newValue(9, 3, 2);

@@ -1,0 +1,65 @@
+"""Messages of several sizes on the null system: what is received has the sizes that were asked for, and is intact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from null_worker import BUILT, WORKLOAD, order, run_trial
+
+from tidegauge.agent.local import LocalHost
+from tidegauge.model.message_sizes import HEADER_BYTES, MessageSizes, SizeKind
+from tidegauge.model.workload import Payload
+from tidegauge.worker.client import GrpcWorker
+from tidegauge.worker.launch import start_worker
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(not BUILT, reason="the worker is not built: run `make build`"),
+]
+
+MIXED = MessageSizes(SizeKind.MIXED, (100, 1024, 65536), (0.7, 0.25, 0.05))
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GrpcWorker]:
+    directory = tmp_path_factory.mktemp("worker")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIDEGAUGE_STATE", str(directory / "state"))
+        with LocalHost.open() as host:
+            worker = start_worker(host, "null", directory)
+            yield worker
+            worker.close()
+
+
+@pytest.mark.parametrize("connection", [{}, {"ack_delay_us": "1000"}], ids=["copied", "retained"])
+def test_bytes_are_those_of_the_mix_and_all_is_intact(worker: GrpcWorker, connection: dict[str, str]) -> None:
+    """Several times round, so that the mean is that of the mix; for clients that copy values and that keep them."""
+    payload = Payload(round(MIXED.mean_bytes), sizes=MIXED)
+    workload = replace(WORKLOAD, producers=2, partitions=3, payload=payload)
+    load = order(connection, workload=workload, msgs_per_s=20_000.0)
+    totals = run_trial(worker, load)
+    sub, window = totals.subscriptions[0], totals.window
+    assert (sub.lost, sub.duplicated, sub.corrupt, sub.foreign) == (0, 0, 0, 0)
+    assert window.acked > 30_000
+    assert window.acked_bytes / window.acked == pytest.approx(MIXED.mean_bytes, rel=0.1)
+    assert sub.received_bytes / sub.received == pytest.approx(MIXED.mean_bytes, rel=0.1)
+
+
+def test_lines_of_a_file_arrive_whole(worker: GrpcWorker, tmp_path: Path) -> None:
+    lines = [b'{"order": %d, "note": "%s"}' % (n, b"x" * n) for n in range(200)]
+    file = tmp_path / "orders.jsonl"
+    file.write_bytes(b"\n".join(lines))
+    sizes = MessageSizes(
+        SizeKind.LINES,
+        lines=len(lines),
+        mean_of_lines_bytes=HEADER_BYTES + sum(map(len, lines)) / len(lines),
+        most_of_lines_bytes=HEADER_BYTES + max(map(len, lines)),
+    )
+    payload = Payload(round(sizes.mean_bytes), file=str(file), sizes=sizes)
+    totals = run_trial(worker, order(workload=replace(WORKLOAD, payload=payload), msgs_per_s=5_000.0))
+    sub = totals.subscriptions[0]
+    assert (sub.lost, sub.duplicated, sub.corrupt, sub.foreign) == (0, 0, 0, 0)
+    assert sub.received_bytes / sub.received == pytest.approx(sizes.mean_bytes, rel=0.02)
