@@ -104,11 +104,17 @@ def parse_message_size(value: object) -> int | MessageSizes:
 
 
 def _mixed_sizes(parts: Sequence[tuple[object, ...]]) -> MessageSizes:
+    """Sizes with their shares, as people write them. Raises `ValueError`."""
     if not 1 <= len(parts) <= _SIZES_MAX or any(len(part) != 2 for part in parts):
         raise ValueError(f"must be sizes with their shares, such as {{100B: 70%, 1KiB: 30%}}, {_SIZES_MAX} at most")
     share_by_size = {parse_size_bytes(of_size): parse_share(share) for of_size, share in parts}
     if len(share_by_size) < len(parts):
         raise ValueError("names a size twice")
+    return mixed_sizes(share_by_size)
+
+
+def mixed_sizes(share_by_size: Mapping[int, float]) -> MessageSizes:
+    """A mix of sizes in bytes, checked. Raises `ValueError` with the reason why there can be no such mix."""
     sizes_bytes = tuple(sorted(share_by_size))
     shares = tuple(share_by_size[size_bytes] for size_bytes in sizes_bytes)
     if abs(sum(shares) - 1) > 1e-6 or min(shares) <= 0:

@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import StrEnum
+from operator import mul
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from ruamel.yaml import YAML
 from ruamel.yaml.scalarstring import LiteralScalarString
 
@@ -23,7 +24,7 @@ from tidegauge.campaign.read.attach import parse_attach
 from tidegauge.campaign.read.auth import keep_in_memory
 from tidegauge.config.fields import member_of
 from tidegauge.config.source import Source, read_source, validate
-from tidegauge.config.workload import COUNT_MAX, TopicName, bodies_most, size_for_checks
+from tidegauge.config.workload import COUNT_MAX, TopicName, bodies_most, mixed_sizes, size_for_checks
 from tidegauge.model.level import AS_FOUND
 from tidegauge.model.message_sizes import MESSAGE_BYTES_MAX
 from tidegauge.model.workload import RECORDS_MAX, Keys, Payload, Workload
@@ -225,7 +226,6 @@ OF_FORKS = KeysOfForks(
         "existingTopicList, or two workloads",
         "existingProduceTopicList": "topics that are only written are not beside those that are read: write "
         "existingTopicList, or two workloads",
-        "messageSizeDistribution": "all messages of a workload have one size: write messageSize, one workload for each",
         "nameFormat": "this is a template of OMB's generator of workloads: give the files that it makes",
         "partitionsPerTopicList": "topics of a workload have as many partitions each: write partitionsPerTopic, one "
         "workload for each number",
@@ -239,6 +239,16 @@ OF_FORKS = KeysOfForks(
     },
 )
 """Of workload files."""
+
+
+def _check_range(text: str) -> str:
+    low, _, high = text.partition("-")
+    if not re.fullmatch(r"\d{1,9}-\d{1,9}", text) or int(low) > int(high):
+        raise ValueError("must be a range of bytes such as 0-256")
+    return text
+
+
+_Range = Annotated[str, AfterValidator(_check_range)]
 
 
 class RatePoint(OmbFields):
@@ -261,6 +271,7 @@ class WorkloadFile(OmbFields):
     partitions_per_topic: Number = 0
     key_distributor: Annotated[KeyDistributor, member_of(KeyDistributor)] = KeyDistributor.NO_KEY
     message_size: Number = 0
+    message_size_distribution: dict[_Range, Number] = Field(default_factory=dict)
     use_randomized_payloads: bool = False
     random_bytes_ratio: Annotated[float, Field(ge=0, le=1)] = 0.0
     randomized_payload_pool_size: Number = 0
@@ -327,6 +338,24 @@ class WorkloadFile(OmbFields):
     def consumers(self) -> int:
         """Of each subscription: one where the file says nothing, as in OMB before it had the key."""
         return 1 if self.consumer_per_subscription is None else self.consumer_per_subscription
+
+    @property
+    def weight_by_size(self) -> dict[int, int]:
+        """The weight of each size in bytes that messageSizeDistribution asks for: the middles of its ranges."""
+        weights: dict[int, int] = {}
+        for name, weight in self.message_size_distribution.items():
+            low, _, high = name.partition("-")
+            middle_bytes = (int(low) + int(high)) // 2
+            weights[middle_bytes] = weights.get(middle_bytes, 0) + weight
+        return {middle_bytes: weight for middle_bytes, weight in weights.items() if weight}
+
+    @property
+    def message_bytes_mean(self) -> float:
+        """Of a message."""
+        weights = self.weight_by_size
+        if not weights:
+            return self.message_size
+        return sum(map(mul, weights.keys(), weights.values())) / sum(weights.values())
 
     @property
     def nobody_reads(self) -> bool:
@@ -402,7 +431,7 @@ def translate_workload(read: ReadWorkload) -> Workload | None:
 def workload_notes(read: ReadWorkload) -> list[str]:
     """What of a workload has no effect, or another one than in OMB: a sentence each."""
     fields, data = read.fields, read.source.data
-    sentences = [*read.notes]
+    sentences = [*read.notes, *_notes_on_sizes(read)]
     if fields.existing_topics:
         sentences.append(
             f"{' and '.join(key for key in _OF_NAMES if key in data)}: topics of the cluster are used as they are, and "
@@ -442,6 +471,13 @@ def workload_notes(read: ReadWorkload) -> list[str]:
     if "backlogDrainRatio" in data and not fields.consumer_backlog_size_gb:
         sentences.append("backlogDrainRatio has no effect without consumerBacklogSizeGB, in OMB neither.")
     return sentences
+
+
+def _notes_on_sizes(read: ReadWorkload) -> list[str]:
+    if not read.fields.message_size_distribution:
+        return []
+    idle = ["messageSize has no effect beside messageSizeDistribution."] if "messageSize" in read.source.data else []
+    return ["messageSizeDistribution: the messages of a range have the size in its middle.", *idle]
 
 
 def _check_times(fields: WorkloadFile, source: Source) -> None:
@@ -507,6 +543,8 @@ def _check_rates(fields: WorkloadFile, source: Source) -> None:
 
 
 def _read_payload(fields: WorkloadFile, source: Source) -> Payload | None:
+    if fields.message_size_distribution:
+        return _read_mixed_payload(fields, source)
     size = fields.message_size
     must_be = "" if 1 <= size <= MESSAGE_BYTES_MAX else f"from 1 to {MESSAGE_BYTES_MAX}"
     if not must_be and not fields.only_reads:
@@ -524,6 +562,25 @@ def _read_payload(fields: WorkloadFile, source: Source) -> Payload | None:
         return Payload(size, 0.0)
     path = _payload_file(fields.payload_file, size, source)
     return Payload(size, 1.0, str(path)) if path else None
+
+
+def _read_mixed_payload(fields: WorkloadFile, source: Source) -> Payload | None:
+    """Messages of the sizes in the middle of ranges that have weights; None after a complaint."""
+    key = "messageSizeDistribution"
+    if fields.payload_file and not fields.use_randomized_payloads:
+        source.complain(("payloadFile",), f"is one body, and {key} asks for several sizes: leave one of them out")
+        return None
+    weights = fields.weight_by_size
+    if not weights:
+        source.complain((key,), "all weights are 0")
+        return None
+    try:
+        sizes = mixed_sizes({size_bytes: weight / sum(weights.values()) for size_bytes, weight in weights.items()})
+    except ValueError as error:
+        source.complain((key,), str(error))
+        return None
+    random_share = fields.random_bytes_ratio if fields.use_randomized_payloads else 0.0
+    return Payload(round(sizes.mean_bytes), random_share, sizes=sizes)
 
 
 def _payload_file(name: str, message_bytes: int, source: Source) -> Path | None:

@@ -391,7 +391,7 @@ def _backlog_experiment(
     """A workload with a backlog. OMB counts a backlog over all subscriptions, Tidegauge for each."""
     fields = read.fields
     size_bytes = fields.consumer_backlog_size_gb * _GB * time_scale
-    messages = max(1, math.ceil(size_bytes / fields.message_size / fields.subscriptions_per_topic))
+    messages = max(1, math.ceil(size_bytes / fields.message_bytes_mean / fields.subscriptions_per_topic))
     after_s = _limit_to_bounds(measure_s / _SHARE_AFTER_DRAIN, _MEASURE_S)
     best_effort = fields.backlog_drain_ratio == 0
     times, bounds = (1.0, _BEST_EFFORT_S) if best_effort else (_DRAIN_TIMES, _DRAIN_S)

@@ -44,7 +44,7 @@ WORKLOAD_KEYS: dict[str, tuple[Any, str]] = {
     "indexConfig": ("{indexType: GEOHASH}", REFUSED),
     "keyDistributor": ("FIXED_KEY", DONE),
     "logIntervalMillis": (1000, DONE),
-    "messageSizeDistribution": ('{"0-256": 234}', REFUSED),
+    "messageSizeDistribution": ('{"0-256": 234, "256-1024": 456}', NOTED),
     "nameFormat": ("x", REFUSED),
     "numClients": (3, REFUSED),
     "partitionsPerTopicList": ("[1, 4]", REFUSED),

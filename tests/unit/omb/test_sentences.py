@@ -157,6 +157,11 @@ SCENES: dict[str, Scene] = {
     "no end": said_of(testDurationMinutes=0),
     "nobody reads": said_of(subscriptionsPerTopic=0),
     "tiny messages": said_of(messageSize=7),
+    "messages of two sizes": said_of(messageSize=None, messageSizeDistribution='{"100-100": 1, "200-300": 1}'),
+    "messages of two sizes, and of one": said_of(messageSizeDistribution='{"100-100": 1, "200-300": 1}'),
+    "several sizes of one body": said_of(
+        messageSizeDistribution='{"100-100": 1, "200-300": 1}', useRandomizedPayloads="false", payloadFile="whole.data"
+    ),
     "short messages": said_of(messageSize=15),
     "no bodies": said_of(randomizedPayloadPoolSize=0),
     "random bodies, and a file": said_of(payloadFile="whole.data"),
@@ -251,6 +256,9 @@ CLAIMS = [
     Claim(" is OMB's driver for a product that speaks {}'s", "another's protocol", "a driver that nobody knows"),
     Claim(" is OMB's driver for a system that", "a driver that nobody knows", "a driver that is nearly known"),
     Claim("Nobody reads: nothing is known", "nobody reads", "files"),
+    Claim("messageSizeDistribution: the messages of a range", "messages of two sizes", "files"),
+    Claim("messageSize has no effect beside", "messages of two sizes, and of one", "messages of two sizes"),
+    Claim("is one body, and {} asks for several", "several sizes of one body", "messages of two sizes, and of one"),
     Claim("payloadFile has no effect", "random bodies, and a file", "a file of payloads"),
     Claim("{}: no effect without useRandomizedPayloads", "a file beside a ratio", "a file of payloads"),
     Claim("randomizedPayloadPoolSize: {} becomes", "many bodies of 1 MiB", "files"),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from omb_samples import write
 
+from tidegauge.model.message_sizes import MessageSizes, SizeKind
 from tidegauge.model.workload import Keys
 from tidegauge.omb.files import read_workload, translate_workload, workload_notes
 
@@ -116,3 +117,38 @@ def test_without_readers_producers_are_alone(tmp_path: Path) -> None:
         workload = translate_workload(read)
         assert workload is not None and workload.subscriptions == 0
         assert any("Nobody reads" in note for note in workload_notes(read))
+
+
+def test_messages_of_a_range_have_the_size_in_its_middle(tmp_path: Path) -> None:
+    """messageSizeDistribution, as a fork has it: ranges of bytes with weights."""
+    weights = '{"0-200": 30, "200-1800": 10, "100-100": 60}'
+    read, _ = read_workload(write(tmp_path, messageSizeDistribution=weights))
+    assert read is not None
+    workload = translate_workload(read)
+    assert workload is not None
+    assert workload.payload.sizes == MessageSizes(SizeKind.MIXED, (100, 1000), (0.9, 0.1))
+    assert (workload.payload.message_bytes, workload.payload.random_share) == (190, 0.5)
+    # By which a backlog in bytes becomes one in messages.
+    assert read.fields.message_bytes_mean == pytest.approx(190.0)
+    assert "messageSize has no effect beside messageSizeDistribution." in workload_notes(read)
+
+
+@pytest.mark.parametrize(
+    ("weights", "complaint"),
+    [
+        ('{"0-200": 0}', "messageSizeDistribution: all weights are 0"),
+        ('{"0-64": 1, "64-128": 1}', "of several sizes each must be 48B to 20MiB"),
+        ('{"200": 1}', "must be a range of bytes such as 0-256"),
+        ('{"200-100": 1}', "must be a range of bytes such as 0-256"),
+        ('{"100-200": -1}', "messageSizeDistribution"),
+    ],
+)
+def test_ranges_that_can_not_be_are_refused(tmp_path: Path, weights: str, complaint: str) -> None:
+    (problem,) = refused(tmp_path, messageSizeDistribution=weights)
+    assert complaint in problem
+
+
+def test_one_body_and_several_sizes_do_not_go_together(tmp_path: Path) -> None:
+    changes = {"useRandomizedPayloads": "false", "payloadFile": "one.data"}
+    (problem,) = refused(tmp_path, messageSizeDistribution='{"100-200": 1}', **changes)
+    assert "payloadFile: is one body" in problem
