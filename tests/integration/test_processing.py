@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -83,6 +84,50 @@ def test_a_consumer_that_processes_is_closed_at_once(worker: GrpcWorker) -> None
     worker.finish(True)
     assert worker.totals().subscriptions[0].received < 100
     assert worker.totals().errors == ()
+
+
+def test_computing_takes_the_cpu_time_that_was_asked_for_and_is_told_apart(worker: GrpcWorker) -> None:
+    """In a window that has all of it, however late a busy machine gets to it."""
+    workload = replace(WORKLOAD, processing=Processing(ProcessingKind.CONSTANT, 0.005, on_cpu=True))
+    worker.prepare(order(workload=workload, msgs_per_s=50.0))
+    from_ns = worker.start(in_s=1.5)
+    worker.set_window(from_ns, from_ns + 600_000_000_000)
+    sleep_until(from_ns + 4_000_000_000)
+    worker.stop_producers(10.0)
+    totals = drained(worker)
+    worker.finish(True)
+    sub = totals.subscriptions[0]
+    assert sub.window_received > 150
+    assert sub.processing_cpu_ns / 1e9 == pytest.approx(0.005 * sub.window_received, rel=0.05)
+    assert sub.processing_cpu_ns <= sub.processing_ns
+    assert sub.processing_cpu_ns < totals.window.worker_cpu_ns
+
+
+def test_waiting_takes_no_cpu_time(worker: GrpcWorker) -> None:
+    processing = Processing(ProcessingKind.CONSTANT, 0.005)
+    totals = run_processing(worker, processing, queues=1, msgs_per_s=50.0, measure_s=2.0)
+    assert totals.subscriptions[0].processing_cpu_ns == 0 < totals.subscriptions[0].processing_ns
+
+
+@pytest.mark.parametrize(("msgs_per_s_max", "consumed_msgs_per_s"), [(150.0, 300.0), (8_000.0, 400.0)])
+def test_consumers_take_no_more_than_their_own_rate(
+    worker: GrpcWorker, msgs_per_s_max: float, consumed_msgs_per_s: float
+) -> None:
+    """Of two consumers that are offered 200 msg/s each."""
+    workload = replace(WORKLOAD, topics=2, arrival=Arrival.POISSON, consumer_msgs_per_s_max=msgs_per_s_max)
+    worker.prepare(order(workload=workload, msgs_per_s=400.0))
+    from_ns = worker.start(in_s=1.5) + 1_000_000_000
+    worker.set_window(from_ns, from_ns + 60_000_000_000)
+    sleep_until(from_ns)
+    began_ns, before = time.monotonic_ns(), worker.totals().subscriptions[0].received
+    sleep_until(from_ns + 5_000_000_000)
+    ended_ns, after = time.monotonic_ns(), worker.totals().subscriptions[0].received
+    worker.stop_producers(10.0)
+    totals = drained(worker)
+    worker.finish(True)
+    sub = totals.subscriptions[0]
+    assert (sub.lost, sub.duplicated, sub.corrupt) == (0, 0, 0)
+    assert (after - before) / (ended_ns - began_ns) * 1e9 == pytest.approx(consumed_msgs_per_s, rel=0.05, abs=30)
 
 
 @pytest.mark.slow

@@ -524,6 +524,7 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "consumers that process": lambda: run_of(
         *[with_workload(one, processing=Processing(ProcessingKind.EXPONENTIAL, 0.02)) for one in pair()]
     ),
+    "consumers with a rate": lambda: run_of(*[with_workload(one, consumer_msgs_per_s_max=500.0) for one in pair()]),
     "keys by Zipf's law": lambda: run_of(
         *[with_workload(one, keys=Keys.ZIPF, distinct_keys=1000, zipf_exponent=0.99) for one in pair()]
     ),

@@ -19,6 +19,7 @@ from tidegauge.campaign.plan.generators import (
     check_clients,
     check_workers,
     generators_of_trial,
+    processing_warnings,
     sharing_of,
     sizes_to_know,
     sizing_warnings,
@@ -245,7 +246,9 @@ class Ready:
         # What load generators make on a fleet's hosts is not known here.
         calibrations = [] if campaign.worker.hosts else known_calibrations(sizes_to_know(trials, workers))
         sizing = sizing_warnings(trials, workers, calibrations)
-        warnings = (*plan_warnings(trials), *sizing, *(note.text for note in self.left_out))
+        # What other hosts have is not known yet.
+        processing = () if campaign.worker.hosts else processing_warnings(trials, this_machine().cpus)
+        warnings = (*plan_warnings(trials), *sizing, *processing, *(note.text for note in self.left_out))
         chosen = [experiment for point in campaign.all_points for experiment in point.campaign.experiments]
         questions = dict.fromkeys(
             f"{one.name}: {question}" for one in chosen if (question := experiments()[one.name].question(one.options))

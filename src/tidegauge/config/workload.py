@@ -20,7 +20,7 @@ from tidegauge.config.fields import (
     size_between,
 )
 from tidegauge.config.source import KeyPath, Source, validate
-from tidegauge.config.units import parse_duration_s, parse_share, parse_size_bytes
+from tidegauge.config.units import parse_absolute_rate, parse_duration_s, parse_share, parse_size_bytes
 from tidegauge.errors import did_you_mean
 from tidegauge.model.message_sizes import (
     HEADER_BYTES,
@@ -55,16 +55,19 @@ KEY_ORDER_BYTES_MAX = 64 << 20
 """What the worker may hold to check the order of each key: 8 bytes for each key, producer and consumer."""
 
 
-_PROCESSING = re.compile(r"(?:(?P<kind>[a-z]+) +)?(?P<time>[\d.]+ *[a-z]+)(?: +p99 +(?P<p99>[\d.]+ *[a-z]+))?")
+_PROCESSING = re.compile(
+    r"(?:(?P<kind>[a-z]+) +)?(?P<time>[\d.]+ *[a-z]+)(?: +p99 +(?P<p99>[\d.]+ *[a-z]+))?(?P<on_cpu> +on +(?:CPU|cpu))?"
+)
 _WITH_P99 = (ProcessingKind.LOGNORMAL, ProcessingKind.PARETO)
 
 
 def parse_processing(value: object) -> Processing:
-    """Processing times from "20ms", "exponential 20ms", "lognormal 5ms p99 100ms" or "pareto 5ms p99 100ms"."""
+    """Processing times from "20ms", "exponential 20ms", "lognormal 5ms p99 100ms" or "pareto 5ms p99 100ms on CPU"."""
     words = _PROCESSING.fullmatch(value.strip()) if isinstance(value, str) else None
     if words is None:
         raise ValueError(
-            "must be a time such as 20ms, 'exponential 20ms', 'lognormal 5ms p99 100ms' or 'pareto 5ms p99 100ms'"
+            "must be a time such as 20ms, 'exponential 20ms', 'lognormal 5ms p99 100ms' or 'pareto 5ms p99 100ms', for "
+            "which consumers wait, or compute with ' on CPU' behind it"
         )
     kinds = [kind.value for kind in ProcessingKind]
     kind_word = words["kind"] or ProcessingKind.CONSTANT
@@ -73,12 +76,21 @@ def parse_processing(value: object) -> Processing:
     kind = ProcessingKind(kind_word)
     if bool(words["p99"]) != (kind in _WITH_P99):
         raise ValueError(f"{kind} takes {'its median and a p99' if kind in _WITH_P99 else 'one time, its mean'}")
-    processing = Processing(kind, *map(parse_duration_s, filter(None, (words["time"], words["p99"]))))
+    p99_s = parse_duration_s(words["p99"]) if words["p99"] else 0.0
+    processing = Processing(kind, parse_duration_s(words["time"]), p99_s, on_cpu=bool(words["on_cpu"]))
     if not 1e-6 <= processing.time_s <= (processing.p99_s or PROCESSING_S_MAX) <= PROCESSING_S_MAX:
         raise ValueError(f"takes times from 1us to {PROCESSING_S_MAX:g}s")
     if processing.p99_s and processing.p99_s < 1.01 * processing.time_s:
         raise ValueError("must have a p99 above its median")
     return processing
+
+
+def parse_consumer_rate(value: object) -> float:
+    """Messages a second that a consumer takes at most, no fewer than one that processes each as long as may be."""
+    msgs_per_s = parse_absolute_rate(value)
+    if msgs_per_s < 1 / PROCESSING_S_MAX:
+        raise ValueError(f"must be {1 / PROCESSING_S_MAX:g} messages a second or more")
+    return msgs_per_s
 
 
 _LOGNORMAL = re.compile(r"lognormal +(?P<median>[\d.]+ *[a-z]+) +p99 +(?P<p99>[\d.]+ *[a-z]+)", re.IGNORECASE)
@@ -154,6 +166,7 @@ class WorkloadFields(Fields):
     connections: Annotated[int, Field(ge=1, le=64)] = 1
     subscription_type: Annotated[SubscriptionType, member_of(SubscriptionType)] = SubscriptionType.BY_PARTITION
     processing: Annotated[Processing | None, BeforeValidator(parse_processing)] = None
+    consumer_rate: Annotated[float, BeforeValidator(parse_consumer_rate)] = 0.0
     existing_topics: Annotated[list[TopicName], Field(max_length=COUNT_MAX)] = Field(default_factory=list)
 
 
@@ -256,8 +269,11 @@ def check_roles(fields: WorkloadFields, data: Mapping[str, Any], source: Source,
             source.complain((*at, key), "can't be given beside 'existing-topics', whose partitions are as they are")
     if len(set(fields.existing_topics)) < len(fields.existing_topics):
         source.complain((*at, "existing-topics"), "names a topic twice")
-    if fields.processing is not None and not (fields.producers and fields.subscriptions):
-        source.complain((*at, "processing"), "needs producers and subscriptions: without them nothing is processed")
+    if not (fields.producers and fields.subscriptions):
+        if fields.processing is not None:
+            source.complain((*at, "processing"), "needs producers and subscriptions: without them nothing is processed")
+        if fields.consumer_rate:
+            source.complain((*at, "consumer-rate"), "needs producers and subscriptions: without them it limits nobody")
     _check_keys(fields, data, source, at)
     _check_subscriptions(fields, data, source, at)
 
@@ -350,4 +366,5 @@ def _to_workload(fields: WorkloadFields, payload: Payload) -> Workload:
         zipf_exponent=fields.zipf_exponent if fields.keys is Keys.ZIPF else 0.0,
         existing_topics=tuple(fields.existing_topics),
         processing=fields.processing,
+        consumer_msgs_per_s_max=fields.consumer_rate,
     )

@@ -94,6 +94,10 @@ class JudgedLoad:
     """Whether messages waited for it, so that end-to-end times were its own (`statistics.classify`)."""
     processing_share: float = 0.0
     """Of the window, for which the consumers of the subscription that was busiest processed messages, on average."""
+    consumer_work: str = "processed messages"
+    """What they did meanwhile, in words."""
+    processing_cpus: float = 0.0
+    """Of the CPUs that load generators used, those that consumers' processing took."""
     reads: bool = False
     """Whether it is the reading that is limited: then nothing is said of the producers' side."""
     connections: int = 1
@@ -132,6 +136,18 @@ class LimitingCase:
     def _busiest_first(self, names: Sequence[str]) -> list[ProcessShare]:
         processes = [process for name in names if (process := self.use.find_process(name)) is not None]
         return sorted(processes, key=lambda process: -process.cpus)
+
+    @property
+    def is_client_processing(self) -> bool:
+        """Whether most of the CPU time of load generators was what the workload has consumers compute."""
+        return 0 < sum(worker.cpus for worker in self.workers) < 2 * self.load.processing_cpus
+
+    @property
+    def processing_words(self) -> str:
+        """Says how much of the load generators' CPU time was that."""
+        cpus = self.load.processing_cpus
+        # Of what each of several took nobody knows.
+        return f" ({cpus:.2f} of it consumers' processing)" if cpus and len(self.load.workers) == 1 else ""
 
     @property
     def hosts(self) -> Iterator[tuple[str, HostShare]]:
@@ -199,9 +215,11 @@ def _limits_by_allowance(case: LimitingCase) -> Iterator[Limiting]:
             # Less is not seen in the figure.
             held = f", held back for {throttled:.2f} s a second by its quota" if throttled >= 0.005 else ""
             name = case.named(process)
-            words = f"{name} used {process.cpus:.2f} of the {allowed:g} CPUs it may use{held}"
-            whose_cpu = Resource.CLIENT_CPU if process.name in case.load.workers else Resource.SERVER_CPU
-            yield Limiting(whose_cpu, name, share, words)
+            client = process.name in case.load.workers
+            used = f"{process.cpus:.2f}{case.processing_words if client else ''}"
+            words = f"{name} used {used} of the {allowed:g} CPUs it may use{held}"
+            of_client = Resource.PROCESSING if case.is_client_processing else Resource.CLIENT_CPU
+            yield Limiting(of_client if client else Resource.SERVER_CPU, name, share, words)
 
 
 def _limits_by_disks(case: LimitingCase) -> Iterator[Limiting]:
@@ -264,9 +282,8 @@ def _limit_by_processing(case: LimitingCase) -> Iterator[Limiting]:
     """Consumers that spent all their time on what the workload has them do with messages."""
     share = case.load.processing_share
     if share >= FULL:
-        yield Limiting(
-            Resource.PROCESSING, "", min(1.0, share), f"consumers processed messages {share:.0%} of the time"
-        )
+        words = f"consumers {case.load.consumer_work} {share:.0%} of the time"
+        yield Limiting(Resource.PROCESSING, "", min(1.0, share), words)
 
 
 def _limit_by_consumer_behind(case: LimitingCase) -> Iterator[Limiting]:
@@ -307,7 +324,9 @@ def _limits_by_threads(case: LimitingCase) -> Iterator[Limiting]:
     """A thread that ran all the time: more CPUs would not help it."""
     for process in (*case.servers, *case.workers):
         client = process.name in case.load.workers
-        held_back = client and (case.load.blocked_share >= HELD_BACK or case.load.consumer_behind)
+        held_back = client and (
+            case.load.blocked_share >= HELD_BACK or case.load.consumer_behind or case.load.processing_cpus > 0
+        )
         ignored = NOT_OF_CLIENTS if held_back else COMPILERS
         thread = next((t for t in process.threads if not any(part in t.name for part in ignored)), None)
         if thread is not None and thread.cpu_share >= FULL_THREAD:
@@ -372,7 +391,8 @@ def _limits_by_host_cpu(case: LimitingCase) -> Iterator[Limiting]:
         generators = "load generators" if len(case.load.workers) > 1 else "load generator"
         # Those of others' clusters may be on this host all the same, and be unseen.
         seen = f"servers {servers:.2f}, " if any(server.host == name for server in case.servers) else ""
-        parts = f"{seen}{generators} {client:.2f}, everything else {others:.2f}"
+        processing = case.processing_words if client else ""
+        parts = f"{seen}{generators} {client:.2f}{processing}, everything else {others:.2f}"
         waited = "" if stall is None else f"; tasks waited for a CPU {stall:.0%} of the time"
         share = min(1.0, host.cpu_share)
         used = f"{share:.0%} of {host.cpus} CPUs"

@@ -148,7 +148,8 @@ class SubscriptionTotals:
     can have been in what clients threw away as it was delivered, since it came damaged.
 
     Where consumers process messages, `in_consumer` has the times from receipt to the end of processing, `processed`
-    those from the intended time to it (of one clock only), and they spent `processing_ns` of the window on it in all.
+    those from the intended time to it (of one clock only), and they spent `processing_ns` of the window on it in all,
+    and `processing_cpu_ns` of the load generator's CPU time.
 
     Of messages that cross hosts `end_to_end` has the most likely times, and `end_to_end_low` and `end_to_end_high` the
     least and the most that they can have been, together with all others; b"" where nothing does. `apart`: see there, of
@@ -182,6 +183,7 @@ class SubscriptionTotals:
     in_consumer: bytes = b""
     processed: bytes = b""
     processing_ns: int = 0
+    processing_cpu_ns: int = 0
     end_to_end_low: bytes = b""
     end_to_end_high: bytes = b""
 

@@ -1,4 +1,4 @@
-"""What a consumer does with a message before it acknowledges it: it waits, as for a database, for a time that is drawn.
+"""What a consumer does with a message before it acknowledges it, for a time that is drawn: it waits, or it computes.
 
 All times of a trial are made before it, as equally likely quantiles of their distribution, so that the load generator
 only picks one. Their mean and percentiles are those of the distribution, but for what lies beyond its last quantile.
@@ -7,7 +7,7 @@ only picks one. Their mean and percentiles are those of the distribution, but fo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from statistics import NormalDist, fmean
@@ -34,17 +34,19 @@ class ProcessingKind(StrEnum):
 class Processing:
     """Processing times. `time_s` is the mean of constant and exponential ones, the median of the others.
 
-    `p99_s`: 0 where the first decides all.
+    `p99_s`: 0 where the first decides all. `on_cpu`: the time is CPU time, of the consumer's thread; else it waits.
     """
 
     kind: ProcessingKind
     time_s: float
     p99_s: float = 0.0
+    on_cpu: bool = field(default=False, metadata={"if_any": True})
 
     def __str__(self) -> str:
-        """As campaigns write it: "exponential 20ms", "lognormal 5ms p99 100ms"."""
+        """As campaigns write it: "exponential 20ms", "lognormal 5ms p99 100ms on CPU"."""
         kind = "" if self.kind is ProcessingKind.CONSTANT else f"{self.kind} "
-        return f"{kind}{_exact(self.time_s)}{f' p99 {_exact(self.p99_s)}' if self.p99_s else ''}"
+        p99 = f" p99 {_exact(self.p99_s)}" if self.p99_s else ""
+        return f"{kind}{_exact(self.time_s)}{p99}{' on CPU' if self.on_cpu else ''}"
 
     def times_s(self) -> list[float]:
         """Equally likely times, the shortest first: the middle of each of `QUANTILES` slices of the distribution."""

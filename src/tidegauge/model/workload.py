@@ -299,6 +299,8 @@ class Workload:
     existing_topics: tuple[str, ...] = ()
     processing: Processing | None = field(default=None, metadata={"if_any": True})
     """What consumers do with each message; None = nothing."""
+    consumer_msgs_per_s_max: float = field(default=0.0, metadata={"if_any": True})
+    """Each consumer takes no more; 0 = as many as there are."""
 
     def unchecked(self) -> str:
         """What of its messages is not checked since they have no room for the header, in words; "" if nothing."""
@@ -340,15 +342,28 @@ class Workload:
         return self.in_flight_messages() * max(1, self.topics * self.producers)
 
     def processed_msgs_per_s(self) -> float:
-        """What the consumers of each subscription can process together, at most; infinite where they process nothing.
+        """What the consumers of each subscription can process together, at most; infinite where nothing bounds them."""
+        processed = 1 / self.processing.mean_s if self.processing is not None else float("inf")
+        return self.topics * self.busy_consumers() * min(processed, self.consumer_msgs_per_s_max or float("inf"))
 
-        Where a partition has one consumer, those without one have nothing to do.
-        """
-        if self.processing is None:
-            return float("inf")
+    def busy_consumers(self) -> int:
+        """Returns how many of a subscription's consumers of a topic receive messages: a partition may have one only."""
         shared = self.subscription_type in (SubscriptionType.SHARED, SubscriptionType.KEY_SHARED)
-        busy = self.consumers if shared else min(self.consumers, self.partitions)
-        return self.topics * busy / self.processing.mean_s
+        return self.consumers if shared else min(self.consumers, self.partitions)
+
+    def processing_cpus(self, msgs_per_s: float | None) -> float:
+        """Returns the CPUs that processing takes on average at a rate, None = as much as there is; 0 where it waits."""
+        if self.processing is None or not self.processing.on_cpu:
+            return 0.0
+        most = self.processed_msgs_per_s()
+        processed = most if msgs_per_s is None else min(msgs_per_s, most)
+        return self.subscriptions * processed * self.processing.mean_s
+
+    def consumers_words(self) -> str:
+        """Returns "20ms of processing, 100 msg/s each at most"; "" where consumers take the next message at once."""
+        processing = f"{self.processing} of processing" if self.processing is not None else ""
+        rate = f"{self.consumer_msgs_per_s_max:g} msg/s each at most" if self.consumer_msgs_per_s_max else ""
+        return ", ".join(filter(None, (processing, rate)))
 
     def window_bytes(self) -> int:
         """Values of these messages."""

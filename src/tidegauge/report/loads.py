@@ -48,6 +48,8 @@ def workload_words(workload: Workload) -> str:
         topics = f"{plural(workload.topics, 'topic')} of {plural(workload.partitions, 'partition')}"
     kind = "" if workload.subscription_type is SubscriptionType.BY_PARTITION else f"{workload.subscription_type} "
     readers = f"{plural(workload.subscriptions, f'{kind}subscription')} of {plural(workload.consumers, 'consumer')}"
+    if workload.consumer_msgs_per_s_max:
+        readers = f"{readers}, each of {count(workload.consumer_msgs_per_s_max)} msg/s at most"
     if workload.processing is not None:
         readers = f"{readers}, who process each for {workload.processing}"
     if not workload.producers:
@@ -79,6 +81,8 @@ def brief_workload(workload: Workload) -> str:
     readers = f"{several}{plural(workload.consumers, 'consumer')}" if workload.subscriptions else "nobody who reads"
     if workload.processing is not None:
         readers = f"{readers} (processing {workload.processing})"
+    if workload.consumer_msgs_per_s_max:
+        readers = f"{readers} (each {count(workload.consumer_msgs_per_s_max)} msg/s at most)"
     each = "each with " if workload.topics > 1 else ""
     return (
         f"{workload.payload}, {plural(workload.topics, 'topic')} x "

@@ -168,6 +168,17 @@ def _largest_of_subscriptions(series: str) -> Callable[[LoadResult], Latency | N
     return latency
 
 
+def _processing_cpu_s(result: LoadResult) -> float | None:
+    used_s = [sub.processing_cpu_s for sub in result.subscriptions if sub.processing_cpu_s is not None]
+    return sum(used_s) if used_s else None
+
+
+def processing_cpu_cores(result: LoadResult) -> float | None:
+    """Returns the CPU cores that consumers' processing kept busy on average; None where it takes no CPU."""
+    used_s = _processing_cpu_s(result)
+    return used_s / result.measured_s if used_s is not None and result.measured_s > 0 else None
+
+
 def _processing_percent(result: LoadResult) -> float | None:
     shares = [subscription.processing_share for subscription in prompt_readers(result)]
     return max((100 * share for share in shares if share is not None), default=None)
@@ -371,6 +382,11 @@ _ALL = (
     _measured_figure(
         "worker_cpu_cores", "CPU cores of the clients", "cores", _cores_kept_busy("worker_cpu_s"),
         TableColumn("CPU, cores", "client"),
+    ),
+    _measured_figure("processing_cpu_s", "CPU time of consumers' processing", "s", _of_load(_processing_cpu_s)),
+    _measured_figure(
+        "processing_cpu_cores", "CPU cores of consumers' processing", "cores", _of_load(processing_cpu_cores),
+        TableColumn("CPU, cores", "processing", optional=True),
     ),
     _measured_figure(
         "server_cpu_cores", "CPU cores of the servers", "cores", _cores_kept_busy("server_cpu_s"),

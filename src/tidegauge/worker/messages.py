@@ -65,6 +65,8 @@ def prepare_request(
         schedule=_schedule_message(order.schedule),
         window_messages=order.window_messages,
         processing_ns=[round(time_s * 1e9) for time_s in workload.processing.times_s()] if workload.processing else [],
+        processing_on_cpu=workload.processing is not None and workload.processing.on_cpu,
+        consumer_msgs_per_s_max=workload.consumer_msgs_per_s_max,
         history_directory=order.history_directory,
         spin_share_max=spin_share_max,
         grain_ns=grain_ns,

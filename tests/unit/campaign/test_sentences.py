@@ -13,9 +13,10 @@ from sentence_scenes import Scene, make_tests
 from sentence_templates import Claim, claims_of
 
 from tidegauge.campaign.model import SystemChoice, WorkerChoice
-from tidegauge.campaign.plan.generators import check_clients, check_workers, sizing_warnings
+from tidegauge.campaign.plan.generators import check_clients, check_workers, processing_warnings, sizing_warnings
 from tidegauge.campaign.plan.plan import plan_campaign, plan_warnings
 from tidegauge.campaign.run.asking import AskedCluster, expected_level_words
+from tidegauge.config.workload import parse_processing
 from tidegauge.errors import UserError
 from tidegauge.model.host import LoadBounds
 from tidegauge.model.level import LevelFinding
@@ -53,6 +54,12 @@ def rates(*msgs_per_s: float, workers: int = 1, clients: int = 1) -> Scene:
     """What is said of rates on a host of 2 CPUs whose load generator makes 600,000 msg/s with 1.6 of them."""
     trials = [trial(rate, producers=clients, consumers=clients) for rate in msgs_per_s]
     return lambda _: sizing_warnings(trials, workers, [calibration()])
+
+
+def processing(times: str) -> Scene:
+    """What is said of a consumer that processes messages as fast as it can, on a host of one CPU."""
+    trial_of_plan = replace(spec(), msgs_per_s=None, workload=Workload(processing=parse_processing(times)))
+    return lambda _: processing_warnings([trial_of_plan], 1)
 
 
 def carried_out(made: Any, workers: int) -> Scene:
@@ -98,6 +105,8 @@ SCENES: dict[str, Scene] = {
     "a rate near the generator's, of many clients": rates(500_000.0, clients=4),
     "a rate beyond this host": rates(900_000.0),
     "a rate beyond all": rates(1e9),
+    "processing on CPU": processing("20ms on CPU"),
+    "processing that waits": processing("20ms"),
     "an attestation by two": carried_out(ATTEST, 2),
     "an attestation by one": carried_out(ATTEST, 1),
     "a load by three, for two": carried_out(spec(), 3),
@@ -133,6 +142,7 @@ CLAIMS = [
     Claim("one load generator makes and checks", "a rate near the generator's", "a rate near that of two generators"),
     Claim("{} load generators make and check", "a rate near that of two generators", "a rate near the generator's"),
     Claim("{} asks for {} msg/s", "a rate near the generator's", "clients that fit"),
+    Claim("{} has consumers process on {} of", "processing on CPU", "processing that waits"),
     Claim("Not even {} would do: lower", "a rate beyond all", "a rate beyond this host"),
     Claim(", with at least {}", "a rate near the generator's", "a rate near the generator's, of many clients"),
     Claim("{} would do (--workers {})", "a rate near the generator's", "a rate beyond this host"),

@@ -107,6 +107,31 @@ def test_a_busy_consumer_that_keeps_up_is_reported_beside() -> None:
     assert found(load(consumer="sub-0 consumer 0", consumer_busy_share=0.5)).others == ()
 
 
+def test_consumers_that_compute_are_told_from_the_generator_itself() -> None:
+    limited = process("worker", cpus=0.98, cpus_allowed=1.0)
+    mostly = found(load(processing_cpus=0.6), limited)
+    assert (mostly.resource, mostly.subject) == (Resource.PROCESSING, "worker")
+    assert mostly.words == "worker used 0.98 (0.60 of it consumers' processing) of the 1 CPUs it may use"
+    assert found(load(processing_cpus=0.4), limited).resource is Resource.CLIENT_CPU
+    full = host(cpu_share=0.99, cpu_stall_share=0.8)
+    answer = found(load(processing_cpus=0.3), process("kafka-1", cpus=2.0), host=full)
+    assert answer.users == "servers 2.00, load generator 0.50 (0.30 of it consumers' processing), everything else 1.46"
+
+
+def test_a_consumers_thread_that_computes_is_not_the_generators_limit() -> None:
+    computes = process("worker", threads=(ThreadShare("tg-con-0", 0.95),))
+    assert found(load(blocked_share=0.1), computes).words == "thread tg-con-0 of worker ran 95% of the time"
+    assert "tg-con-0" not in str(found(load(blocked_share=0.1, processing_cpus=0.8), computes))
+
+
+def test_consumers_that_wait_for_their_own_rate() -> None:
+    answer = found(load(processing_share=0.97, consumer_work="waited for their own rate"))
+    assert (answer.resource, answer.words) == (
+        Resource.PROCESSING,
+        "consumers waited for their own rate 97% of the time",
+    )
+
+
 def test_a_disk_at_the_rate_it_is_limited_to() -> None:
     answer = found(load(), device=device(written_bytes_per_s=9.7 * MB, write_bytes_per_s_max=10 * MB))
     assert (answer.resource, answer.subject, answer.share) == (Resource.DISK, "vda", pytest.approx(0.97))

@@ -152,7 +152,9 @@ def test_unequal_terms_are_marked_in_both(tmp_path: Path) -> None:
 def test_every_figure_can_be_read_from_a_result(name: str) -> None:
     measured = result()
     (subscription,) = measured.subscriptions
-    processing = replace(subscription, in_consumer=latency(1.4), processed=latency(1.5), processing_share=0.6)
+    processing = replace(
+        subscription, in_consumer=latency(1.4), processed=latency(1.5), processing_share=0.6, processing_cpu_s=2.0
+    )
     found = FIGURES[name].value_in(replace(measured, subscriptions=(processing,)))
     assert found is not None
     assert (FIGURES[name].value_in(measured) is None) == name.startswith(("in_consumer", "process"))

@@ -260,7 +260,8 @@ def test_large_messages_are_bounded_by_their_bytes_before_the_worker_is_told() -
 
 
 def test_prepare_request_carries_everything() -> None:
-    workload = replace(order().workload, processing=Processing(ProcessingKind.EXPONENTIAL, 0.02))
+    processing = Processing(ProcessingKind.EXPONENTIAL, 0.02, on_cpu=True)
+    workload = replace(order().workload, processing=processing, consumer_msgs_per_s_max=1_000.0)
     whole = replace(order(), workload=workload, share=Share(1, 3), window_messages=77)
     request = messages.prepare_request(whole, 0.25, 20_000)
     assert request.window_messages == 77
@@ -268,6 +269,7 @@ def test_prepare_request_carries_everything() -> None:
         QUANTILES,
         pytest.approx(QUANTILES * 2e7, rel=0.01),
     )
+    assert (request.processing_on_cpu, request.consumer_msgs_per_s_max) == (True, 1_000.0)
     assert not messages.prepare_request(order()).processing_ns
     assert (request.share.worker, request.share.workers) == (1, 3)
     assert not messages.prepare_request(order()).HasField("share")

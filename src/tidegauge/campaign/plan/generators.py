@@ -246,6 +246,8 @@ def users_of(workload: Workload) -> tuple[int, int]:
     return workload.topics * workload.producers, workload.topics * workload.subscriptions * workload.consumers
 
 
+PROCESSING_SHARE_MAX = 0.8
+"""Of a host's CPUs: with more of them computing for messages, those who send and receive wait for one."""
 MSGS_PER_S_LOW, BYTES_PER_S_LOW = 20_000, 64 << 20
 """Every host makes and checks so much by one load generator: no calibration is needed to know it."""
 
@@ -285,10 +287,35 @@ def sizing_warnings(trials: Sequence[TrialSpec], workers: int, calibrations: Seq
     return tuple(_warning_for_size(over, workers) for over in trials_by_size.values())
 
 
+def processing_warnings(trials: Sequence[TrialSpec], cpus: int) -> tuple[str, ...]:
+    """A sentence where consumers process messages on more CPUs than remain for anything else on their host."""
+    needed = [(trial.workload.processing_cpus(_rate_to_consume(trial)), trial) for trial in trials]
+    over = [entry for entry in needed if entry[0] > PROCESSING_SHARE_MAX * cpus]
+    if not over:
+        return ()
+    most, trial = max(over, key=lambda entry: entry[0])
+    others = _words_for_others(len(over) - 1)
+    return (
+        f"{trial.trial_id} has consumers process on {most:.1f} of this host's {plural(cpus, 'CPU')}: too little is "
+        "left for what sends and receives, and for servers here, so messages wait for a CPU, whatever the system does. "
+        f"Take fewer consumers, a lower rate, or processing that waits.{others}",
+    )
+
+
+def _words_for_others(trials: int) -> str:
+    return f" The same holds for {plural(trials, 'other trial')}." if trials else ""
+
+
+def _rate_to_consume(trial: TrialSpec) -> float | None:
+    """The highest rate at which consumers are given messages; None = as fast as they take them."""
+    open_loop = isinstance(trial, LoadSpec) and trial.workload.arrival is not Arrival.CLOSED_LOOP
+    return (trial.most_msgs_per_s or None) if open_loop else None
+
+
 def _warning_for_size(over: Sequence[tuple[float, TrialSpec, Calibration]], workers: int) -> str:
     """A sentence about the trial that asks most of load generators; the others are counted."""
     share, trial, calibration = max(over, key=lambda entry: entry[0])
-    others = f" The same holds for {plural(len(over) - 1, 'other trial')}." if len(over) > 1 else ""
+    others = _words_for_others(len(over) - 1)
     who = "one load generator makes and checks" if workers == 1 else f"{workers} load generators make and check"
     most = calibration.rate_max(trial.workload, workers)
     of = size(calibration.message_bytes)

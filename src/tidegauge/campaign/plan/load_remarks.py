@@ -92,7 +92,7 @@ def _busy_consumers(case: Case, _facts: Mapping[Property, Fact]) -> Iterator[Haz
     if case.msgs_per_s and case.msgs_per_s > PROCESSED_SHARE_MAX * most:
         yield _remark(
             "consumers-too-slow",
-            f"{case.workload.processing} of processing at {count(case.msgs_per_s)} msg/s",
+            f"{case.workload.consumers_words()} at {count(case.msgs_per_s)} msg/s",
             f"a subscription's consumers can process {count(most)} msg/s at most: messages wait for them, whatever the "
             "system does",
             "give more `consumers`, with as many `partitions` or `subscription-type: shared`, or a lower rate",

@@ -287,7 +287,7 @@ class TopicSpec(_message.Message):
     def __init__(self, name: _Optional[str] = ..., partitions: _Optional[int] = ..., replication_factor: _Optional[int] = ..., settings: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class PrepareRequest(_message.Message):
-    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "zipf_exponent", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused", "subscriptions_start_paused", "subscription_type", "existing_topics", "schedule", "history_directory", "spin_share_max", "grain_ns", "window_messages", "processing_ns", "share")
+    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "zipf_exponent", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused", "subscriptions_start_paused", "subscription_type", "existing_topics", "schedule", "history_directory", "spin_share_max", "grain_ns", "window_messages", "processing_ns", "processing_on_cpu", "consumer_msgs_per_s_max", "share")
     CONNECTION_FIELD_NUMBER: _ClassVar[int]
     TRIAL_ID_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
@@ -313,6 +313,8 @@ class PrepareRequest(_message.Message):
     GRAIN_NS_FIELD_NUMBER: _ClassVar[int]
     WINDOW_MESSAGES_FIELD_NUMBER: _ClassVar[int]
     PROCESSING_NS_FIELD_NUMBER: _ClassVar[int]
+    PROCESSING_ON_CPU_FIELD_NUMBER: _ClassVar[int]
+    CONSUMER_MSGS_PER_S_MAX_FIELD_NUMBER: _ClassVar[int]
     SHARE_FIELD_NUMBER: _ClassVar[int]
     connection: Connection
     trial_id: int
@@ -339,8 +341,10 @@ class PrepareRequest(_message.Message):
     grain_ns: int
     window_messages: int
     processing_ns: _containers.RepeatedScalarFieldContainer[int]
+    processing_on_cpu: bool
+    consumer_msgs_per_s_max: float
     share: Share
-    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., zipf_exponent: _Optional[float] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscriptions_start_paused: _Optional[int] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ..., history_directory: _Optional[str] = ..., spin_share_max: _Optional[float] = ..., grain_ns: _Optional[int] = ..., window_messages: _Optional[int] = ..., processing_ns: _Optional[_Iterable[int]] = ..., share: _Optional[_Union[Share, _Mapping]] = ...) -> None: ...
+    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., zipf_exponent: _Optional[float] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscriptions_start_paused: _Optional[int] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ..., history_directory: _Optional[str] = ..., spin_share_max: _Optional[float] = ..., grain_ns: _Optional[int] = ..., window_messages: _Optional[int] = ..., processing_ns: _Optional[_Iterable[int]] = ..., processing_on_cpu: _Optional[bool] = ..., consumer_msgs_per_s_max: _Optional[float] = ..., share: _Optional[_Union[Share, _Mapping]] = ...) -> None: ...
 
 class Share(_message.Message):
     __slots__ = ("worker", "workers", "clock_ahead_ns")
@@ -603,7 +607,7 @@ class RecordFigures(_message.Message):
     def __init__(self, intended: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ..., acked_within: _Optional[int] = ..., response: _Optional[bytes] = ..., service: _Optional[bytes] = ..., delay: _Optional[bytes] = ...) -> None: ...
 
 class SubscriptionTotals(_message.Message):
-    __slots__ = ("name", "received", "unique", "lost", "duplicated", "reordered", "corrupt", "corrupt_unattributed", "foreign", "negative_latency", "end_to_end", "window_received", "lost_examples", "record_end_to_end", "first_received_mono_ns", "last_received_mono_ns", "verified", "received_bytes", "duplicated_examples", "reordered_examples", "corrupt_examples", "apart", "discarded_max", "in_consumer", "processed", "processing_ns")
+    __slots__ = ("name", "received", "unique", "lost", "duplicated", "reordered", "corrupt", "corrupt_unattributed", "foreign", "negative_latency", "end_to_end", "window_received", "lost_examples", "record_end_to_end", "first_received_mono_ns", "last_received_mono_ns", "verified", "received_bytes", "duplicated_examples", "reordered_examples", "corrupt_examples", "apart", "discarded_max", "in_consumer", "processed", "processing_ns", "processing_cpu_ns")
     NAME_FIELD_NUMBER: _ClassVar[int]
     RECEIVED_FIELD_NUMBER: _ClassVar[int]
     UNIQUE_FIELD_NUMBER: _ClassVar[int]
@@ -630,6 +634,7 @@ class SubscriptionTotals(_message.Message):
     IN_CONSUMER_FIELD_NUMBER: _ClassVar[int]
     PROCESSED_FIELD_NUMBER: _ClassVar[int]
     PROCESSING_NS_FIELD_NUMBER: _ClassVar[int]
+    PROCESSING_CPU_NS_FIELD_NUMBER: _ClassVar[int]
     name: str
     received: int
     unique: int
@@ -656,7 +661,8 @@ class SubscriptionTotals(_message.Message):
     in_consumer: bytes
     processed: bytes
     processing_ns: int
-    def __init__(self, name: _Optional[str] = ..., received: _Optional[int] = ..., unique: _Optional[int] = ..., lost: _Optional[int] = ..., duplicated: _Optional[int] = ..., reordered: _Optional[int] = ..., corrupt: _Optional[int] = ..., corrupt_unattributed: _Optional[int] = ..., foreign: _Optional[int] = ..., negative_latency: _Optional[int] = ..., end_to_end: _Optional[bytes] = ..., window_received: _Optional[int] = ..., lost_examples: _Optional[_Iterable[str]] = ..., record_end_to_end: _Optional[_Iterable[bytes]] = ..., first_received_mono_ns: _Optional[int] = ..., last_received_mono_ns: _Optional[int] = ..., verified: _Optional[int] = ..., received_bytes: _Optional[int] = ..., duplicated_examples: _Optional[_Iterable[str]] = ..., reordered_examples: _Optional[_Iterable[str]] = ..., corrupt_examples: _Optional[_Iterable[str]] = ..., apart: _Optional[_Iterable[_Union[ApartLatency, _Mapping]]] = ..., discarded_max: _Optional[int] = ..., in_consumer: _Optional[bytes] = ..., processed: _Optional[bytes] = ..., processing_ns: _Optional[int] = ...) -> None: ...
+    processing_cpu_ns: int
+    def __init__(self, name: _Optional[str] = ..., received: _Optional[int] = ..., unique: _Optional[int] = ..., lost: _Optional[int] = ..., duplicated: _Optional[int] = ..., reordered: _Optional[int] = ..., corrupt: _Optional[int] = ..., corrupt_unattributed: _Optional[int] = ..., foreign: _Optional[int] = ..., negative_latency: _Optional[int] = ..., end_to_end: _Optional[bytes] = ..., window_received: _Optional[int] = ..., lost_examples: _Optional[_Iterable[str]] = ..., record_end_to_end: _Optional[_Iterable[bytes]] = ..., first_received_mono_ns: _Optional[int] = ..., last_received_mono_ns: _Optional[int] = ..., verified: _Optional[int] = ..., received_bytes: _Optional[int] = ..., duplicated_examples: _Optional[_Iterable[str]] = ..., reordered_examples: _Optional[_Iterable[str]] = ..., corrupt_examples: _Optional[_Iterable[str]] = ..., apart: _Optional[_Iterable[_Union[ApartLatency, _Mapping]]] = ..., discarded_max: _Optional[int] = ..., in_consumer: _Optional[bytes] = ..., processed: _Optional[bytes] = ..., processing_ns: _Optional[int] = ..., processing_cpu_ns: _Optional[int] = ...) -> None: ...
 
 class ApartLatency(_message.Message):
     __slots__ = ("worker", "end_to_end", "before")

@@ -275,7 +275,7 @@ def _subscription_result(
 
 def _processing_of(sub: SubscriptionTotals, workload: Workload, measured_s: float) -> dict[str, Any]:
     """What is known of processing, by fields of a result; nothing where there is none."""
-    if workload.processing is None:
+    if not workload.consumers_words():
         return {}
     consumers = workload.topics * workload.consumers
     processed = summarise_histogram(sub.processed)
@@ -284,6 +284,7 @@ def _processing_of(sub: SubscriptionTotals, workload: Workload, measured_s: floa
         # Of producers on other hosts it is not known.
         "processed": processed if processed.count else None,
         "processing_share": sub.processing_ns / 1e9 / (consumers * measured_s),
+        "processing_cpu_s": sub.processing_cpu_ns / 1e9 if workload.processing and workload.processing.on_cpu else None,
     }
 
 

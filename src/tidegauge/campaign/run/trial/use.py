@@ -20,6 +20,8 @@ from tidegauge.model.load import TotalFigures
 from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import LoadResult, MeasuredResult
 from tidegauge.model.use import Limiting, Seen
+from tidegauge.model.workload import Workload
+from tidegauge.statistics.figures import processing_cpu_cores
 from tidegauge.usage import connections_of
 
 Result = TypeVar("Result", bound=MeasuredResult)
@@ -105,6 +107,8 @@ def limiting_of(
         consumer_busy_share=busy.busy_share if busy else 0.0,
         consumer_behind=result.is_doubted_for(ReasonKind.BUSY_CONSUMER),
         processing_share=max((sub.processing_share or 0.0 for sub in load.subscriptions), default=0.0) if load else 0.0,
+        consumer_work=_consumer_work(spec.workload),
+        processing_cpus=(processing_cpu_cores(load) or 0.0) if load else 0.0,
         reads=reads,
         connections=connections_of(spec),
         generators_msgs_per_s=generators_msgs_per_s(trial),
@@ -113,6 +117,13 @@ def limiting_of(
     )
     ceilings = trial.resources.ceilings
     return limiting_resource(load_of_trial, use, ceilings.ceilings if ceilings else None)
+
+
+def _consumer_work(workload: Workload) -> str:
+    """What consumers do before they take the next message, in words of the past."""
+    processed = "processed messages" if workload.processing is not None else ""
+    waited = "waited for their own rate" if workload.consumer_msgs_per_s_max else ""
+    return " or ".join(filter(None, (processed, waited)))
 
 
 def measured_of(trial: RunningTrial, result: MeasuredResult, use: WindowUse | None) -> MeasuredTrial:

@@ -6,6 +6,7 @@ import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.engine.Arrival;
 import io.tidegauge.worker.engine.Share;
 import io.tidegauge.worker.engine.TrialPlan;
+import io.tidegauge.worker.engine.check.ConsumerWork;
 import io.tidegauge.worker.engine.load.Keys;
 import io.tidegauge.worker.engine.schedule.RateSchedule;
 import io.tidegauge.worker.proto.Compression;
@@ -51,7 +52,8 @@ final class FromProto {
             r.getHistoryDirectory(),
             r.hasSpinShareMax() ? r.getSpinShareMax() : TrialPlan.Variant.SPIN_SHARE_MAX,
             r.hasGrainNs() ? r.getGrainNs() : TrialPlan.Variant.GRAIN_BY_CPUS,
-            r.getProcessingNsList(),
+            new ConsumerWork(
+                r.getProcessingNsList(), r.getProcessingOnCpu(), r.getConsumerMsgsPerSMax()),
             r.hasShare() ? share(r.getShare()) : null));
   }
 

@@ -8,6 +8,7 @@ import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.engine.Arrival;
 import io.tidegauge.worker.engine.Trial;
 import io.tidegauge.worker.engine.TrialPlan;
+import io.tidegauge.worker.engine.check.ConsumerWork;
 import io.tidegauge.worker.engine.load.Keys;
 import io.tidegauge.worker.engine.os.ProcessUse;
 import io.tidegauge.worker.proto.SubscriptionTotals;
@@ -80,7 +81,7 @@ public final class EngineBench {
             "",
             options.number("precision", (int) (100 * TrialPlan.Variant.SPIN_SHARE_MAX)) / 100.0,
             options.number("grain", -1) * 1_000L,
-            List.of(),
+            ConsumerWork.NONE,
             null));
   }
 

@@ -88,7 +88,7 @@ final class ClientMaker {
             context.live()::window,
             context.errors(),
             clients.receivingThreads(),
-            plan.variant().processingNs());
+            plan.variant().work());
     int total = consumerCount();
     int made = 0;
     int consumersPerSubscription = plan.users().consumersPerSubscription();

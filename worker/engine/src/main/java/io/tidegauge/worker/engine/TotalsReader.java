@@ -196,6 +196,8 @@ final class TotalsReader {
         .setInConsumer(encoded(s.recorders(), (r, to) -> r.addInConsumer(window.epoch(), to)))
         .setProcessed(encoded(s.recorders(), (r, to) -> r.addProcessed(window.epoch(), to)))
         .setProcessingNs(Recorder.sum(s.recorders(), ReceiveRecorder.PROCESSING_NS, window.epoch()))
+        .setProcessingCpuNs(
+            Recorder.sum(s.recorders(), ReceiveRecorder.PROCESSING_CPU_NS, window.epoch()))
         .setWindowReceived(s.windowReceived(window.epoch()))
         .addAllLostExamples(examples.subList(0, (int) Math.min(lost, examples.size())))
         .addAllDuplicatedExamples(s.duplicated().all())

@@ -3,6 +3,7 @@ package io.tidegauge.worker.engine;
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.engine.check.ConsumerWork;
 import io.tidegauge.worker.engine.load.Keys;
 import io.tidegauge.worker.engine.message.MessageHeader;
 import io.tidegauge.worker.engine.message.PayloadPool;
@@ -173,8 +174,7 @@ public record TrialPlan(
    * @param spinShareMax of a CPU, 0 to 1, that each load thread may spin away to be punctual
    * @param grainNs half of the messages may be so late, to be sent together with others; 0 = each
    *     when it is due, negative = as the CPUs suggest
-   * @param processingNs for which a consumer processes each message before it acknowledges it, all
-   *     equally likely; empty = not at all
+   * @param work what a consumer does with each message before it acknowledges it
    * @param share what this worker does of it, on topics that exist when it prepares; null if it
    *     carries out the trial alone
    */
@@ -184,7 +184,7 @@ public record TrialPlan(
       String historyDirectory,
       double spinShareMax,
       long grainNs,
-      List<Long> processingNs,
+      ConsumerWork work,
       Share share) {
     /** What a trial may spin away unless it is given. */
     public static final double SPIN_SHARE_MAX = 0.05;
@@ -200,12 +200,11 @@ public record TrialPlan(
             "",
             SPIN_SHARE_MAX,
             GRAIN_BY_CPUS,
-            List.of(),
+            ConsumerWork.NONE,
             null);
 
     /** Throws {@link IllegalArgumentException} if there is no such share. */
     public Variant {
-      processingNs = List.copyOf(processingNs);
       require(
           spinShareMax >= 0 && spinShareMax <= 1, "spin_share_max must be 0 to 1: " + spinShareMax);
     }

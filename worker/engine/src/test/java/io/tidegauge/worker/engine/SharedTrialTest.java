@@ -5,6 +5,7 @@ import static org.assertj.core.data.Offset.offset;
 
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.engine.check.ConsumerWork;
 import io.tidegauge.worker.engine.load.Keys;
 import io.tidegauge.worker.engine.schedule.RateSchedule;
 import io.tidegauge.worker.proto.SecondFigures;
@@ -84,7 +85,7 @@ class SharedTrialTest {
             "",
             none.spinShareMax(),
             none.grainNs(),
-            List.of(),
+            ConsumerWork.NONE,
             share));
   }
 

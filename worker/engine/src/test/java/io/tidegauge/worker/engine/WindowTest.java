@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.engine.check.ConsumerWork;
 import io.tidegauge.worker.engine.load.Keys;
 import java.util.List;
 import java.util.Map;
@@ -59,7 +60,7 @@ class WindowTest {
             "",
             TrialPlan.Variant.SPIN_SHARE_MAX,
             TrialPlan.Variant.GRAIN_BY_CPUS,
-            List.of(),
+            ConsumerWork.NONE,
             share));
   }
 }

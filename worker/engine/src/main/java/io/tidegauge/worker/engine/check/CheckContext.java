@@ -3,13 +3,12 @@ package io.tidegauge.worker.engine.check;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.message.PayloadPool;
-import java.util.List;
 import java.util.function.Supplier;
 
 /**
  * What all consumers of a trial know.
  *
- * @param processingNs for which they process each message, all equally likely; empty = not at all
+ * @param work what they do with each message
  */
 public record CheckContext(
     long trialId,
@@ -17,10 +16,10 @@ public record CheckContext(
     Supplier<Window> window,
     ErrorLog errors,
     ReceivingThreads threads,
-    List<Long> processingNs) {
+    ConsumerWork work) {
 
-  /** With threads of its own, and consumers that process nothing. */
+  /** With threads of its own, and consumers that take the next message at once. */
   public CheckContext(long trialId, PayloadPool pool, Supplier<Window> window, ErrorLog errors) {
-    this(trialId, pool, window, errors, new ReceivingThreads(), List.of());
+    this(trialId, pool, window, errors, new ReceivingThreads(), ConsumerWork.NONE);
   }
 }

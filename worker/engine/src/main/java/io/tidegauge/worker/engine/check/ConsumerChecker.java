@@ -81,11 +81,11 @@ public final class ConsumerChecker implements MessageSink {
 
   /** How one more consumer of a subscription processes messages; null if it doesn't. */
   private static Processing processing(Subscription subscription, CheckContext context) {
-    if (context.processingNs().isEmpty()) {
+    if (context.work().isNone()) {
       return null;
     }
     long seed = context.trialId() + subscription.recorders().size();
-    return new Processing(context.processingNs(), subscription::isProcessingEnded, seed);
+    return new Processing(context.work(), subscription::isProcessingEnded, seed);
   }
 
   @Override
@@ -98,8 +98,9 @@ public final class ConsumerChecker implements MessageSink {
     intendedNs = ReceiveRecorder.UNKNOWN_NS;
     check(partition, array, offset, length, receivedMonoNs);
     long beganNs = System.nanoTime();
-    long endedNs = processing.process(beganNs);
-    recorder.processed(window.get(), intendedNs, receivedMonoNs, beganNs, endedNs);
+    long endedNs = processing.process(beganNs, recorder.handovers().current().thread());
+    recorder.processed(
+        window.get(), intendedNs, receivedMonoNs, beganNs, endedNs, processing.cpuNs());
   }
 
   private void check(int partition, byte[] array, int offset, int length, long receivedMonoNs) {

@@ -32,7 +32,10 @@ public final class ReceiveRecorder extends Recorder {
   /** Spent processing, inside the window. */
   public static final int PROCESSING_NS = 13;
 
-  private static final int SIZE = 14;
+  /** CPU time of it. */
+  public static final int PROCESSING_CPU_NS = 14;
+
+  private static final int SIZE = 15;
 
   /**
    * Of a message without a time, or of one that has it by a clock of which bounds are known only.
@@ -111,9 +114,11 @@ public final class ReceiveRecorder extends Recorder {
 
   /**
    * A message has been processed, new or not. It belongs to the window by its intended time, as
-   * everywhere; without one by its receipt.
+   * everywhere; without one by its receipt. What it took belongs to the window as far as the time
+   * for which it was processed.
    */
-  void processed(Window latest, long intendedNs, long receivedNs, long beganNs, long endedNs) {
+  void processed(
+      Window latest, long intendedNs, long receivedNs, long beganNs, long endedNs, long cpuNs) {
     Window window = adopt(latest);
     boolean timed = intendedNs != UNKNOWN_NS;
     boolean measured = window.contains(timed ? intendedNs : receivedNs);
@@ -121,7 +126,11 @@ public final class ReceiveRecorder extends Recorder {
     if (timed) {
       processed.record(measured, Math.max(0, endedNs - intendedNs));
     }
-    counters.add(PROCESSING_NS, window.overlapNs(beganNs, endedNs));
+    long insideNs = window.overlapNs(beganNs, endedNs);
+    counters.add(PROCESSING_NS, insideNs);
+    if (insideNs > 0) {
+      counters.add(PROCESSING_CPU_NS, (long) ((double) cpuNs * insideNs / (endedNs - beganNs)));
+    }
   }
 
   private boolean counted(Window window, long intendedNs) {
@@ -162,6 +171,7 @@ public final class ReceiveRecorder extends Recorder {
     counters.set(FIRST_RECEIVED_NS, 0);
     counters.set(LAST_RECEIVED_NS, 0);
     counters.set(PROCESSING_NS, 0);
+    counters.set(PROCESSING_CPU_NS, 0);
     endToEnd.begin(next.epoch());
     if (inConsumer != null) {
       inConsumer.begin(next.epoch());

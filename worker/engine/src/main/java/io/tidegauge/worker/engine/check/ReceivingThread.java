@@ -4,14 +4,17 @@ import io.tidegauge.worker.engine.os.TaskClock;
 import java.util.function.LongSupplier;
 
 /**
- * A thread that hands messages to consumers: how much of each second it ran or waited for a CPU.
- * Read by one thread.
+ * A thread that hands messages to consumers: how much of each second it ran or waited for a CPU,
+ * without what consumers computed on it. Read by one thread.
  */
 public final class ReceivingThread {
   private final LongSupplier busyNs;
   private final Runnable close;
   private long pastNs;
   private long owedNs;
+
+  /** Written by the thread itself. */
+  private volatile long processingNs;
 
   private ReceivingThread(TaskClock clock) {
     this(clock::busyNs, clock::close);
@@ -36,12 +39,19 @@ public final class ReceivingThread {
    * counted with the next, so that none is lost.
    */
   public long busyNs(long lengthNs) {
-    long now = busyNs.getAsLong();
+    // A wait that is not over yet is known of processing, and not yet of the thread.
+    long now = busyNs.getAsLong() - processingNs;
     owedNs += Math.max(0, now - pastNs);
-    pastNs = now;
+    pastNs = Math.max(pastNs, now);
     long counted = Math.min(owedNs, lengthNs);
     owedNs -= counted;
     return counted;
+  }
+
+  /** For so long it did for a message what the trial asks for. Called by the thread itself. */
+  @SuppressWarnings("NonAtomicOperationOnVolatileField")
+  void addProcessingNs(long ns) {
+    processingNs = processingNs + ns;
   }
 
   void close() {

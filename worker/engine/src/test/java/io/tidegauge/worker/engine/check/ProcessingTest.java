@@ -8,6 +8,8 @@ import io.tidegauge.worker.engine.histogram.HistogramEncoder;
 import io.tidegauge.worker.engine.histogram.LatencyHistogram;
 import io.tidegauge.worker.engine.message.MessageHeader;
 import io.tidegauge.worker.engine.message.PayloadPool;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -29,9 +31,12 @@ class ProcessingTest {
   private final Subscription subscription = new Subscription("sub-0", 1, false);
 
   private ConsumerChecker consumer(Long... timesNs) {
+    return consumer(new ConsumerWork(List.of(timesNs), false, 0));
+  }
+
+  private ConsumerChecker consumer(ConsumerWork work) {
     CheckContext context =
-        new CheckContext(
-            TRIAL, pool, () -> window, errors, new ReceivingThreads(), List.of(timesNs));
+        new CheckContext(TRIAL, pool, () -> window, errors, new ReceivingThreads(), work);
     return new ConsumerChecker(subscription, context, 0, 1, Order.NONE);
   }
 
@@ -75,7 +80,7 @@ class ProcessingTest {
     Map<Long, Integer> counts = new HashMap<>();
     List<List<Long>> orders = new ArrayList<>();
     for (int seed = 0; seed < 3; seed++) {
-      Processing processing = new Processing(timesNs, () -> true, seed);
+      Processing processing = new Processing(new ConsumerWork(timesNs, false, 0), () -> true, seed);
       List<Long> order = new ArrayList<>();
       for (int i = 0; i < 4_000; i++) {
         order.add(processing.drawNs());
@@ -96,6 +101,71 @@ class ProcessingTest {
     receive(consumer, 0, System.nanoTime());
     assertThat(sumOf(consumer.recorder()::addInConsumer).getMaxValue()).isLessThan(30_000 * MS);
     assertThat(errors.all()).isEmpty();
+  }
+
+  @Test
+  void computingTakesCpuTimeAndIsNotTheClientsOwn() {
+    ConsumerChecker consumer = consumer(new ConsumerWork(List.of(50 * MS), true, 0));
+    receive(consumer, 0, System.nanoTime());
+    ReceivingThread thread = consumer.recorder().handovers().current().thread();
+    thread.busyNs(Long.MAX_VALUE);
+    ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+    long cpuFromNs = threads.getCurrentThreadCpuTime();
+    for (int i = 1; i <= 4; i++) {
+      receive(consumer, i, System.nanoTime());
+    }
+    long cpuNs = threads.getCurrentThreadCpuTime() - cpuFromNs;
+    assertThat(cpuNs).isBetween(200 * MS, 220 * MS);
+    ReceiveRecorder recorder = consumer.recorder();
+    assertThat(recorder.get(ReceiveRecorder.PROCESSING_CPU_NS)).isBetween(250 * MS, 275 * MS);
+    assertThat(recorder.get(ReceiveRecorder.PROCESSING_NS))
+        .isGreaterThanOrEqualTo(recorder.get(ReceiveRecorder.PROCESSING_CPU_NS) - MS);
+    assertThat(thread.busyNs(Long.MAX_VALUE)).isLessThan(40 * MS);
+  }
+
+  @Test
+  void waitingTakesNoCpuTime() {
+    ConsumerChecker consumer = consumer(5 * MS);
+    receive(consumer, 0, System.nanoTime());
+    assertThat(consumer.recorder().get(ReceiveRecorder.PROCESSING_CPU_NS)).isZero();
+  }
+
+  @Test
+  void whatIsKnownOfProcessingBeforeTheThreadsWaitIsCountsForNothing() {
+    // The kernel counts a wait for a CPU once it is over.
+    long[] busyNs = {0};
+    ReceivingThread thread = new ReceivingThread(() -> busyNs[0], () -> {});
+    busyNs[0] = 500 * MS;
+    thread.addProcessingNs(900 * MS);
+    assertThat(thread.busyNs(1_000 * MS)).isZero();
+    busyNs[0] = 1_100 * MS;
+    assertThat(thread.busyNs(1_000 * MS)).isEqualTo(200 * MS);
+  }
+
+  @Test
+  void aConsumerTakesNoMoreThanItsRate() {
+    ConsumerChecker consumer = consumer(new ConsumerWork(List.of(), false, 500));
+    long fromNs = System.nanoTime();
+    for (int i = 0; i < 101; i++) {
+      receive(consumer, i, System.nanoTime());
+    }
+    // The first is taken at once, and the last may come a grain early.
+    assertThat(System.nanoTime() - fromNs).isGreaterThanOrEqualTo(200 * MS - MS);
+    assertThat(consumer.recorder().get(ReceiveRecorder.PROCESSING_NS))
+        .isGreaterThanOrEqualTo(100 * MS);
+  }
+
+  @Test
+  void whatItTookLessThanItsRateIsMadeUpForOnlyOfTheLastTenthOfASecond() throws Exception {
+    ConsumerChecker consumer = consumer(new ConsumerWork(List.of(), false, 100));
+    receive(consumer, 0, System.nanoTime());
+    Thread.sleep(300);
+    long fromNs = System.nanoTime();
+    // Ten are due by then, and the eleventh now.
+    for (int i = 1; i <= 21; i++) {
+      receive(consumer, i, System.nanoTime());
+    }
+    assertThat(System.nanoTime() - fromNs).isGreaterThanOrEqualTo(100 * MS - MS);
   }
 
   @Test
