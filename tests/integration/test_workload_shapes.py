@@ -15,6 +15,7 @@ from patience import Patience
 from tidegauge.errors import RunFailedError
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.load import TotalFigures
+from tidegauge.model.processing import Processing, ProcessingKind
 from tidegauge.model.workload import Keys, RatePhase, RateSchedule, SubscriptionType
 
 SYSTEMS = ["kafka", "pulsar", "rabbitmq"]
@@ -87,6 +88,37 @@ def test_shared_consumers_take_from_one_partition(system: Ready) -> None:
     """What the other types can't: more consumers than partitions, all of them receiving, and no order to check."""
     workload = replace(SMALL, consumers=3, subscription_type=SubscriptionType.SHARED)
     exact(run_load(system, order_for(system, "shared", workload)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["kafka"], indirect=True, scope="module")
+def test_a_share_group_of_four_processes_one_partition_four_times_as_fast_as_one_consumer(system: Ready) -> None:
+    """At 20 ms a message, with more on offer than four can process. A busy machine wakes all of them late alike."""
+    rates = {}
+    for consumers in (1, 4):
+        workload = replace(
+            SMALL,
+            consumers=consumers,
+            subscription_type=SubscriptionType.SHARED,
+            processing=Processing(ProcessingKind.CONSTANT, 0.02),
+            # One that takes many at once leaves the others without.
+            consumer_overrides={"kafka": {"max.poll.records": "20"}},
+        )
+        system.worker.prepare(order_for(system, f"processed-by-{consumers}", workload, 400.0))
+        try:
+            system.worker.start()
+            time.sleep(4.0)
+            began_ns, before = time.monotonic_ns(), system.worker.totals().subscriptions[0]
+            time.sleep(10.0)
+            ended_ns, after = time.monotonic_ns(), system.worker.totals().subscriptions[0]
+            system.worker.stop_producers(10.0)
+        finally:
+            system.worker.finish(delete_topics=True)
+        assert (after.duplicated, after.corrupt, after.foreign) == (0, 0, 0)
+        rates[consumers] = (after.received - before.received) / (ended_ns - began_ns) * 1e9
+    # Each of them takes a message every 20 ms at most.
+    assert rates[1] < 52
+    assert rates[4] / rates[1] == pytest.approx(4, rel=0.25), rates
 
 
 @on_kafka_first
