@@ -94,6 +94,8 @@ class JudgedLoad:
     """Whether messages waited for it, so that end-to-end times were its own (`statistics.classify`)."""
     processing_share: float = 0.0
     """Of the window, for which the consumers of the subscription that was busiest processed messages, on average."""
+    left_behind_share: float = 0.0
+    """Of the window's messages, those that waited at its end for the subscription that was furthest behind."""
     consumer_work: str = "processed messages"
     """What they did meanwhile, in words."""
     processing_cpus: float = 0.0
@@ -185,8 +187,9 @@ def limiting_resource(load: JudgedLoad, use: WindowUse | None, ceilings: Ceiling
         return Limiting(Resource.UNKNOWN, "", None, "resource use was not recorded")
     too_low = ceilings is not None and ceilings.load_average > use.host.cpus
     case = LimitingCase(load, use, None if too_low else ceilings)
-    # A rate that was met was limited by nobody but who asked for it.
+    # A rate that was met was limited by nobody but who asked for it. What consumers can't keep up with was only sent.
     met = load.offered_msgs_per_s is not None and load.msgs_per_s >= MET * load.offered_msgs_per_s
+    met = met and not (load.processing_share >= FULL and load.left_behind_share > 1 - MET)
     # Bursts of write-back beside a generator that is hardly held back are not what limited it.
     latencies: tuple[Rule, ...] = (
         (_limits_by_busy_disks,)

@@ -124,6 +124,17 @@ def test_a_consumers_thread_that_computes_is_not_the_generators_limit() -> None:
     assert "tg-con-0" not in str(found(load(blocked_share=0.1, processing_cpus=0.8), computes))
 
 
+@pytest.mark.parametrize(
+    ("processing_share", "left_behind_share", "resource"),
+    [(0.99, 0.5, Resource.PROCESSING), (0.99, 0.01, Resource.OFFERED), (0.5, 0.5, Resource.OFFERED)],
+)
+def test_a_rate_that_consumers_can_not_process_was_only_sent(
+    processing_share: float, left_behind_share: float, resource: Resource
+) -> None:
+    behind = load(offered_msgs_per_s=50_000.0, processing_share=processing_share, left_behind_share=left_behind_share)
+    assert found(behind).resource is resource
+
+
 def test_consumers_that_wait_for_their_own_rate() -> None:
     answer = found(load(processing_share=0.97, consumer_work="waited for their own rate"))
     assert (answer.resource, answer.words) == (

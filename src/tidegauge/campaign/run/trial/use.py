@@ -107,6 +107,7 @@ def limiting_of(
         consumer_busy_share=busy.busy_share if busy else 0.0,
         consumer_behind=result.is_doubted_for(ReasonKind.BUSY_CONSUMER),
         processing_share=max((sub.processing_share or 0.0 for sub in load.subscriptions), default=0.0) if load else 0.0,
+        left_behind_share=_left_behind_share(load, window.intended),
         consumer_work=_consumer_work(spec.workload),
         processing_cpus=(processing_cpu_cores(load) or 0.0) if load else 0.0,
         reads=reads,
@@ -117,6 +118,11 @@ def limiting_of(
     )
     ceilings = trial.resources.ceilings
     return limiting_resource(load_of_trial, use, ceilings.ceilings if ceilings else None)
+
+
+def _left_behind_share(load: LoadResult | None, intended: int) -> float:
+    behind = [sub.window_end_backlog or 0 for sub in load.subscriptions] if load else []
+    return max(behind, default=0) / max(1, intended)
 
 
 def _consumer_work(workload: Workload) -> str:
