@@ -145,11 +145,9 @@ class LimitingCase:
         return 0 < sum(worker.cpus for worker in self.workers) < 2 * self.load.processing_cpus
 
     @property
-    def processing_words(self) -> str:
-        """Says how much of the load generators' CPU time was that."""
-        cpus = self.load.processing_cpus
-        # Of what each of several took nobody knows.
-        return f" ({cpus:.2f} of it consumers' processing)" if cpus and len(self.load.workers) == 1 else ""
+    def worker_processing_cpus(self) -> float:
+        """Returns the CPUs that it took of the one load generator; of what each of several took nobody knows: 0."""
+        return self.load.processing_cpus if len(self.load.workers) == 1 else 0.0
 
     @property
     def hosts(self) -> Iterator[tuple[str, HostShare]]:
@@ -219,8 +217,9 @@ def _limits_by_allowance(case: LimitingCase) -> Iterator[Limiting]:
             held = f", held back for {throttled:.2f} s a second by its quota" if throttled >= 0.005 else ""
             name = case.named(process)
             client = process.name in case.load.workers
-            used = f"{process.cpus:.2f}{case.processing_words if client else ''}"
-            words = f"{name} used {used} of the {allowed:g} CPUs it may use{held}"
+            processing_cpus = case.worker_processing_cpus if client else 0.0
+            processing = f" ({processing_cpus:.2f} of it consumers' processing)" if processing_cpus else ""
+            words = f"{name} used {process.cpus:.2f}{processing} of the {allowed:g} CPUs it may use{held}"
             of_client = Resource.PROCESSING if case.is_client_processing else Resource.CLIENT_CPU
             yield Limiting(of_client if client else Resource.SERVER_CPU, name, share, words)
 
@@ -394,8 +393,9 @@ def _limits_by_host_cpu(case: LimitingCase) -> Iterator[Limiting]:
         generators = "load generators" if len(case.load.workers) > 1 else "load generator"
         # Those of others' clusters may be on this host all the same, and be unseen.
         seen = f"servers {servers:.2f}, " if any(server.host == name for server in case.servers) else ""
-        processing = case.processing_words if client else ""
-        parts = f"{seen}{generators} {client:.2f}{processing}, everything else {others:.2f}"
+        processing_cpus = min(client, case.worker_processing_cpus)
+        processing = f"consumers' processing {processing_cpus:.2f}, " if processing_cpus else ""
+        parts = f"{seen}{generators} {client - processing_cpus:.2f}, {processing}everything else {others:.2f}"
         waited = "" if stall is None else f"; tasks waited for a CPU {stall:.0%} of the time"
         share = min(1.0, host.cpu_share)
         used = f"{share:.0%} of {host.cpus} CPUs"

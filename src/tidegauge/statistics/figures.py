@@ -386,7 +386,7 @@ _ALL = (
     _measured_figure("processing_cpu_s", "CPU time of consumers' processing", "s", _of_load(_processing_cpu_s)),
     _measured_figure(
         "processing_cpu_cores", "CPU cores of consumers' processing", "cores", _of_load(processing_cpu_cores),
-        TableColumn("CPU, cores", "processing", optional=True),
+        TableColumn("CPU, cores", "of that processing", optional=True),
     ),
     _measured_figure(
         "server_cpu_cores", "CPU cores of the servers", "cores", _cores_kept_busy("server_cpu_s"),

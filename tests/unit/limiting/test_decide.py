@@ -115,7 +115,7 @@ def test_consumers_that_compute_are_told_from_the_generator_itself() -> None:
     assert found(load(processing_cpus=0.4), limited).resource is Resource.CLIENT_CPU
     full = host(cpu_share=0.99, cpu_stall_share=0.8)
     answer = found(load(processing_cpus=0.3), process("kafka-1", cpus=2.0), host=full)
-    assert answer.users == "servers 2.00, load generator 0.50 (0.30 of it consumers' processing), everything else 1.46"
+    assert answer.users == "servers 2.00, load generator 0.20, consumers' processing 0.30, everything else 1.46"
 
 
 def test_a_consumers_thread_that_computes_is_not_the_generators_limit() -> None:

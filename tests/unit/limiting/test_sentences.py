@@ -499,7 +499,7 @@ CLAIMS = [
     # limiting/decide.py
     *claims_of("nothing recorded", "window full", "resource use was not recorded"),
     *claims_of("rate met", "rate missed", "{} of {} msg/s offered came through"),
-    *claims_of("at its quota", "below its quota", "{} used {} of the {} CPUs it may use{}"),
+    *claims_of("at its quota", "below its quota", "{} used {}{} of the {} CPUs it may use{}"),
     *claims_of("at its quota", "bound to CPUs", ", held back for {} s a second by its quota"),
     *claims_of("disk at its limit", "others write to a limited disk", "{} written of {} it may take"),
     *claims_of("writes at their limit", "writes below their limit", "{} writes/s of the {} it may take"),
@@ -519,7 +519,7 @@ CLAIMS = [
     *claims_of("segments lost", "few segments lost", "{} of {} TCP segments had to be sent again"),
     *claims_of("link full", "link far above its ceiling", "{} {} by {} of {} that it can"),
     *claims_of("loopback full", "loopback far above its ceiling", "{} over loopback of {} that {} can carry"),
-    *claims_of("host full", "host not full", "{}{} {}{}, everything else {}", "{} of {} CPUs"),
+    *claims_of("host full", "host not full", "{}{} {}, {}everything else {}", "{} of {} CPUs"),
     *claims_of("host full", "host full, waiting unknown", "; tasks waited for a CPU {} of the time"),
     *claims_of("near the generator", "above the generator", "{} of the {} that can be made and checked"),
     *claims_of("above the generator", "near the generator", "{} msg/s, where {} were made and checked"),
