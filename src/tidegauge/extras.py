@@ -5,6 +5,7 @@ Measuring a cluster that runs already needs none of them. They are most of the s
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 
 from tidegauge.errors import UserError
@@ -28,8 +29,22 @@ def has_package(package: str) -> bool:
 
 
 def command_for(package: str) -> str:
-    """The command that installs what brings a package: "pip install 'tidegauge[report]'"."""
-    return f"pip install 'tidegauge[{EXTRA_OF[package]}]'"
+    """The command that installs what is missing of a package's extra: "pip install matplotlib==3.10.8 scipy==1.16.3".
+
+    It names no `tidegauge[report]`: Tidegauge is installed from a wheel or a checkout, and no package index has it.
+    """
+    missing = [name for name, extra in EXTRA_OF.items() if extra == EXTRA_OF[package] and not has_package(name)]
+    return f"pip install {' '.join(map(_pinned_name, missing or [package]))}"
+
+
+def _pinned_name(package: str) -> str:
+    """A package with the version that this installation of Tidegauge was made for, where it says so."""
+    try:
+        requirements = requires("tidegauge") or []
+    except PackageNotFoundError:
+        requirements = []
+    pins = (requirement.partition(";")[0].strip() for requirement in requirements)
+    return next((pin for pin in pins if pin.partition("==")[0] == package), package)
 
 
 def require_package(package: str, use: str) -> None:
