@@ -17,6 +17,7 @@ from tidegauge.model.sending import Sending
 from tidegauge.model.server import Setting
 from tidegauge.model.tilt import Severity, Stage, Tilt
 from tidegauge.model.workload import Workload
+from tidegauge.numbers import trimmed
 
 CONFLUENT_2020 = "Confluent 2020, Benchmarking Apache Kafka, Apache Pulsar, and RabbitMQ"
 STREAMNATIVE_2020 = "StreamNative 2020, Benchmarking Pulsar and Kafka, full report"
@@ -190,7 +191,8 @@ def neutral_facts(workload: Workload) -> dict[Property, Fact]:
     return {
         Property.BATCH_SIZE: Fact(client.batch_bytes_max if batching else 0, f"batch-size={client.batch_bytes_max}"),
         Property.BATCH_DELAY: Fact(
-            whole_ms(client.batch_delay_ms_max) if batching else 0, f"batch-delay={client.batch_delay_ms_max:g}ms"
+            whole_ms(client.batch_delay_ms_max) if batching else 0,
+            f"batch-delay={trimmed(client.batch_delay_ms_max)}ms",
         ),
         Property.COMPRESSION: Fact(client.compression.value, f"compression={client.compression.value}"),
         Property.IN_FLIGHT: Fact(in_flight, f"in-flight={in_flight}"),

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 
 SHARE_MIN = 1e-4
 """Smaller shares are reported as "under" this: nobody acts on them."""
@@ -81,8 +82,11 @@ def mb_per_s(bytes_per_s: float | None, missing: str = MISSING) -> str:
 
 
 def trimmed(value: float) -> str:
-    """A number with up to six decimals, without the noughts at its end: 99.9, 99.9999."""
-    return f"{value:.6f}".rstrip("0").rstrip(".")
+    """A number as people write one, whole ones in full and others with up to 7 digits: 99.9, 1000000, 0.000001."""
+    if not math.isfinite(value):
+        return str(value)
+    digits = max(7, len(f"{abs(value):.0f}"))
+    return f"{Decimal(f'{value:.{digits}g}'):f}"
 
 
 def duration(seconds: float) -> str:
@@ -151,7 +155,7 @@ def percent(share: float) -> str:
     """A share: 3%, 0.5%, 120%; of very small ones only that they are."""
     value = 100 * share
     if 0 < share < SHARE_MIN:
-        return f"under {100 * SHARE_MIN:g}%"
+        return f"under {trimmed(100 * SHARE_MIN)}%"
     return f"{value:.2g}%" if value < 9.5 else f"{value:,.0f}%"
 
 

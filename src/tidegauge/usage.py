@@ -17,6 +17,7 @@ from tidegauge.model.ceilings import DiskCeiling, RunCeilings
 from tidegauge.model.server import by_turns, node_disks
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialSpec, Validity
 from tidegauge.model.use import NOTHING_SEEN, host_of
+from tidegauge.numbers import trimmed
 from tidegauge.plain import grouped
 
 PRICE_HELP = "a number, with a currency if you like: 0.34, '0.34 USD' or '0.34 EUR'"
@@ -33,7 +34,7 @@ class Price:
     currency: str = ""
 
     def __str__(self) -> str:
-        return " ".join(part for part in (f"{self.per_host_hour:g}", self.currency) if part)
+        return " ".join(part for part in (f"{trimmed(self.per_host_hour)}", self.currency) if part)
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,9 @@ def test_other_amounts() -> None:
         "not measured",
     ]
     assert [trimmed(99.0), trimmed(99.9), trimmed(99.9999)] == ["99", "99.9", "99.9999"]
+    assert [trimmed(1e6), trimmed(123_456_789.0), trimmed(1e-6), trimmed(100 / 3)] == [
+        "1000000", "123456789", "0.000001", "33.33333",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from typing import Any
 from tidegauge.agent.api import ProcessSpec
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.hosts.tracefs import NoTraceError
+from tidegauge.numbers import trimmed
 
 READ_BYTES = 65536
 _WAIT_S = 1.0
@@ -128,7 +129,7 @@ class Link:
                 taken = self.write(data)
                 data = data[taken:]
                 if not taken and not self._wait_until_ready(select.POLLOUT, _STALLED_S_MAX):
-                    raise TimeoutError(f"nothing was taken for {_STALLED_S_MAX:g} s")
+                    raise TimeoutError(f"nothing was taken for {trimmed(_STALLED_S_MAX)} s")
 
     def receive(self) -> bytes:
         """What has come, at least one byte; waits for it. b"" if the other end is gone."""

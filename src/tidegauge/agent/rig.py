@@ -22,6 +22,7 @@ from tidegauge.hosts.network import LinkFaults, Port
 from tidegauge.hosts.storage import make_own_directory
 from tidegauge.model.host import DeviceFileSystem, DiskCheck, FileSystem
 from tidegauge.model.rig import CLIENTS, Ability, CutReport
+from tidegauge.numbers import trimmed
 
 
 class AgentNetwork:
@@ -82,7 +83,7 @@ class AgentNetwork:
         """See `Rig.lose_packets`."""
         self._port_of_node(node)
         if not 0 <= share <= 1:
-            raise RunFailedError(f"The share of packets that {node} loses can't be {share:g}: 0 to 1.")
+            raise RunFailedError(f"The share of packets that {node} loses can't be {trimmed(share)}: 0 to 1.")
         self._apply_faults(self._faults.losing(node, share))
 
     def lose_arrivals(self, shares: Mapping[str, float], spared_ports: str) -> None:

@@ -25,7 +25,7 @@ from tidegauge.durability import level_named
 from tidegauge.extras import require_package
 from tidegauge.model.attest import AttestOutcome, AttestVerdict, CutOutcome, CycleOutcome, Scenario
 from tidegauge.model.message import Witness
-from tidegauge.numbers import plural
+from tidegauge.numbers import plural, trimmed
 
 if TYPE_CHECKING:
     from tidegauge.attestation.evidence import History
@@ -187,7 +187,7 @@ def why_not_counted(cut: CutResult, criteria: Criteria) -> str:
     if stake.write_age_s > criteria.write_age_s_max:
         return (
             f"cut {cut.number} came {stake.write_age_s:,.1f} s after the newest write: after more than "
-            f"{criteria.write_age_s_max:g} s the kernel may have written back what nobody synced"
+            f"{trimmed(criteria.write_age_s_max)} s the kernel may have written back what nobody synced"
         )
     if stake.at_risk < criteria.at_risk_min:
         risked = f"{plural(stake.at_risk, 'acknowledged message')} at risk"

@@ -24,6 +24,7 @@ from tidegauge.extras import PLOTS, require_package
 from tidegauge.model.labels import NEWEST
 from tidegauge.model.trial import LoadResult, point_words
 from tidegauge.model.variant import SameWithin, parse_same_within
+from tidegauge.numbers import trimmed
 from tidegauge.places import is_file
 from tidegauge.plain import grouped
 from tidegauge.report import across
@@ -69,7 +70,7 @@ def compare_runs(
     if files.html is not None:
         require_package("matplotlib", PLOTS)
     if not 0 < noise < 1:
-        raise UserError(f"--noise {noise:g}: must be a share between 0 and 1, such as 0.03 for 3 %.")
+        raise UserError(f"--noise {trimmed(noise)}: must be a share between 0 and 1, such as 0.03 for 3 %.")
     try:
         allowed = parse_allowed(asked.allowed)
     except ValueError as error:

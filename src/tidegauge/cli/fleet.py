@@ -15,7 +15,7 @@ import typer
 from tidegauge.cli.options import Json
 from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, Output
 from tidegauge.errors import UserError
-from tidegauge.numbers import plural
+from tidegauge.numbers import plural, trimmed
 
 if TYPE_CHECKING:
     from tidegauge.fleet.ray_launcher import RayLauncher
@@ -269,7 +269,7 @@ def _start_ray(
     from tidegauge.model.host import Joined
     from tidegauge.report.fleet import joined_content, joined_report
 
-    out.say(f"starting Ray on {own_address}, at most {ray_node.START_S_MAX:g} s ...")
+    out.say(f"starting Ray on {own_address}, at most {trimmed(ray_node.START_S_MAX)} s ...")
     node = ray_node.start_node(own_address, head, role, token, tls=tls, autoscaling=autoscaling)
     ports = tuple(ray_node.ports_to_open(node.is_head))
     joined = Joined(own_address, head, role, str(node.log), str(ray_node.token_path()), ports, node.open_because)

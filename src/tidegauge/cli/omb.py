@@ -32,6 +32,7 @@ from tidegauge.errors import UserError
 from tidegauge.model.events import Note, Observer
 from tidegauge.model.labels import NO_LABELS, RunLabels
 from tidegauge.model.trial import LoadResult, ReadResult
+from tidegauge.numbers import trimmed
 from tidegauge.omb.files import kept_driver, kept_workload
 from tidegauge.omb.translate import Chosen, Translation, translate_all
 from tidegauge.report.envelopes import Omb, OmbRun
@@ -80,7 +81,7 @@ class OmbRequest:
 def run_omb(request: OmbRequest, out: Output) -> int:
     """Run each workload on each driver. Returns the worst exit code. Raises `UserError` before anything was started."""
     if not TIME_SCALE_MIN <= request.time_scale <= 1:
-        raise UserError(f"--time-scale {request.time_scale:g}: must be from {TIME_SCALE_MIN:g} to 1.")
+        raise UserError(f"--time-scale {trimmed(request.time_scale)}: must be from {trimmed(TIME_SCALE_MIN)} to 1.")
     if not request.drivers:
         raise UserError("A driver file is needed.", "Give one or several: --driver driver-kafka/kafka-latency.yaml")
     directory = request.output_directory

@@ -22,7 +22,7 @@ from tidegauge.errors import TidegaugeError, UserError, did_you_mean
 from tidegauge.hosts.space import is_open_ended
 from tidegauge.model.disk_needs import bytes_needed
 from tidegauge.model.labels import RunLabels
-from tidegauge.numbers import duration, plural
+from tidegauge.numbers import duration, plural, trimmed
 from tidegauge.published.examine import examine_at_best, report_named, report_names
 from tidegauge.published.reproduction import CampaignOfReport, choose_within, order_campaigns
 from tidegauge.report.ending import option_words
@@ -225,7 +225,7 @@ def _run_campaigns(
 def _words_to_resume(report: str, wishes: Wishes) -> list[str]:
     """What follows `tidegauge` to go on with a reproduction."""
     given = {**({"only": list(wishes.only)} if wishes.only else {}), **wishes.overrides}
-    within = ["--within", f"{wishes.within_s:g}s"] if wishes.within_s is not None else []
+    within = ["--within", f"{trimmed(wishes.within_s)}s"] if wishes.within_s is not None else []
     arguments = [word for key, value in given.items() for word in option_words(key, value)]
     return ["reproduce", report, "--resume", *within, *arguments]
 

@@ -209,7 +209,7 @@ def _remarks_on_pair(
         ("nodes", first.spec.nodes, second.spec.nodes),
     ):
         if ours != theirs and ours is not None and theirs is not None:
-            remarks.append(f"{subject} differs: {ours:,.6g} in {letters[0]}, {theirs:,.6g} in {letters[1]}")
+            remarks.append(f"{subject} differs: {ours:,.12g} in {letters[0]}, {theirs:,.12g} in {letters[1]}")
     if first.spec.workload.neutral() != second.spec.workload.neutral():
         remarks.append("the workload differs (see what differs of the campaigns)")
     for letter, results in zip(letters, (base, other), strict=True):

@@ -165,7 +165,7 @@ def _why_not_comparable(pair: ComparedPair, compared: RunComparison) -> str:
         return "the workloads differ"
     rates = before.offered_msgs_per_s, after.offered_msgs_per_s
     if rates[0] and rates[1] and abs(math.log(rates[1] / rates[0])) > math.log1p(OFFERED_SHARE_MAX):
-        return f"the offered rates differ ({rates[0]:,.6g} and {rates[1]:,.6g} msg/s)"
+        return f"the offered rates differ ({rates[0]:,.12g} and {rates[1]:,.12g} msg/s)"
     return ""
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from tidegauge.errors import did_you_mean
 from tidegauge.model.workload import RECORDS_MAX, RatePhase, RateSchedule
+from tidegauge.numbers import trimmed
 
 _DURATION_UNITS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 _SIZE_UNITS_BYTES = {
@@ -59,10 +60,10 @@ class Rate:
 
     def __str__(self) -> str:
         if self.share_of_lowest_peak is not None:
-            return f"{self.share_of_lowest_peak * 100:g}% of lowest peak"
+            return f"{trimmed(self.share_of_lowest_peak * 100)}% of lowest peak"
         if self.share_of_lowest_sustainable is not None:
-            return f"{self.share_of_lowest_sustainable * 100:g}% of lowest sustainable"
-        return f"{self.msgs_per_s:g} msg/s"
+            return f"{trimmed(self.share_of_lowest_sustainable * 100)}% of lowest sustainable"
+        return f"{trimmed(self.msgs_per_s or 0.0)} msg/s"
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def _parse_absolute(value: object, complaint: str, *, may_be_zero: bool = False)
     else:
         msgs_per_s = _parse_quantity(value, _RATE_FACTORS, complaint)
     if not (_RATE_MIN <= msgs_per_s <= _RATE_MAX or (may_be_zero and msgs_per_s == 0)):
-        raise ValueError(f"must be {'0, or ' if may_be_zero else ''}from {_RATE_MIN:g} to 10^12")
+        raise ValueError(f"must be {'0, or ' if may_be_zero else ''}from {trimmed(_RATE_MIN)} to 10^12")
     return msgs_per_s
 
 
@@ -212,8 +213,8 @@ class RateSpan:
 
     def __str__(self) -> str:
         if self.from_rate == self.to_rate:
-            return f"{self.from_rate} for {self.length_s:g} s"
-        return f"{self.from_rate} to {self.to_rate} over {self.length_s:g} s"
+            return f"{self.from_rate} for {trimmed(self.length_s)} s"
+        return f"{self.from_rate} to {self.to_rate} over {trimmed(self.length_s)} s"
 
 
 @dataclass(frozen=True)
@@ -227,7 +228,7 @@ class ScheduleRule:
         if self.burst:
             base, burst = self.spans
             every_s = base.length_s + burst.length_s
-            return f"{base.from_rate}, {burst.from_rate} for {burst.length_s:g} s of every {every_s:g} s"
+            return f"{base.from_rate}, {burst.from_rate} for {trimmed(burst.length_s)} s of every {trimmed(every_s)} s"
         return ", then ".join(map(str, self.spans))
 
     @property
@@ -252,7 +253,9 @@ class ScheduleRule:
                 first = low + (high - low) * part / span.records
                 last = low + (high - low) * (part + 1) / span.records
                 phases.append(RatePhase(first, last, part_s, len(names)))
-                names.append(("base", "burst")[number] if self.burst else f"{begin_s:g} to {begin_s + part_s:g} s")
+                names.append(
+                    ("base", "burst")[number] if self.burst else f"{trimmed(begin_s)} to {trimmed(begin_s + part_s)} s"
+                )
                 begin_s += part_s
         return RateSchedule(tuple(phases), tuple(names), self.burst)
 

@@ -44,7 +44,7 @@ from tidegauge.model.workload import (
     SubscriptionType,
     Workload,
 )
-from tidegauge.numbers import percent, plural, size
+from tidegauge.numbers import percent, plural, size, trimmed
 from tidegauge.places import is_file
 
 COUNT_MAX = 10_000_000
@@ -79,7 +79,7 @@ def parse_processing(value: object) -> Processing:
     p99_s = parse_duration_s(words["p99"]) if words["p99"] else 0.0
     processing = Processing(kind, parse_duration_s(words["time"]), p99_s, on_cpu=bool(words["on_cpu"]))
     if not 1e-6 <= processing.time_s <= (processing.p99_s or PROCESSING_S_MAX) <= PROCESSING_S_MAX:
-        raise ValueError(f"takes times from 1us to {PROCESSING_S_MAX:g}s")
+        raise ValueError(f"takes times from 1us to {trimmed(PROCESSING_S_MAX)}s")
     if processing.p99_s and processing.p99_s < 1.01 * processing.time_s:
         raise ValueError("must have a p99 above its median")
     return processing

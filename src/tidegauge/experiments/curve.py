@@ -13,7 +13,7 @@ from tidegauge.experiments.max_throughput import first_sustainable
 from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, ServersChoice, ShortTrialOptions
 from tidegauge.model.finding import Cell, CurvePoint, Finding, curve_details
 from tidegauge.model.trial import LoadResult, LoadSpec, RateRule, ServerReuse, TrialSpec, Validity, trial_id_in_step
-from tidegauge.numbers import count
+from tidegauge.numbers import count, trimmed
 from tidegauge.search.goals import Goal, PassFail, judge_goal
 from tidegauge.statistics.figures import FIGURES
 
@@ -37,7 +37,7 @@ class CurveOptions(ShortTrialOptions):
 
 
 def _plan_trials(options: CurveOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
-    full_rate_words = "sustainable" if options.full_rate is None else f"{options.full_rate:g} msg/s"
+    full_rate_words = "sustainable" if options.full_rate is None else f"{trimmed(options.full_rate)} msg/s"
     return tuple(
         options.load(
             replace(

@@ -18,6 +18,7 @@ from tidegauge.experiments.peak import first_peaks
 from tidegauge.experiments.procedure import CountedTrialOptions, Experiment, Lab, PreconditionError
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadSpec, RateRule, TrialResult, TrialSpec
+from tidegauge.numbers import trimmed
 
 MEASURE_S_MAX = 30 * 86_400.0
 
@@ -126,9 +127,9 @@ def _objection_to_options(options: LatencyOptions, earlier: Sequence[str]) -> st
         if not rule.burst and "measure" in options.model_fields_set:
             return "'measure' can't be given beside steps or a ramp: their lengths say how long is measured"
         if rule.burst and options.measure < rule.length_s:
-            return f"'measure' must be at least 'every' of the burst, {rule.length_s:g} s"
+            return f"'measure' must be at least 'every' of the burst, {trimmed(rule.length_s)} s"
         if rule.length_s > MEASURE_S_MAX:
-            return f"the schedule is longer than {MEASURE_S_MAX / 86_400:g} days"
+            return f"the schedule is longer than {trimmed(MEASURE_S_MAX / 86_400)} days"
     rates = rule.rates if isinstance(rule, ScheduleRule) else (rule,)
     return next(filter(None, (rate_objection(rate, earlier) for rate in rates)), "")
 

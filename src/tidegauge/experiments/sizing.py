@@ -28,7 +28,7 @@ from tidegauge.model.trial import (
     Validity,
     trial_id_in_step,
 )
-from tidegauge.numbers import count, plural
+from tidegauge.numbers import count, plural, trimmed
 from tidegauge.search.goals import Goal, GoalVerdict, PassFail
 from tidegauge.search.smallest import Range, SizeCallbacks, SizeOutcome, SmallestSearch
 from tidegauge.statistics.figures import SMALLEST
@@ -93,7 +93,7 @@ class SizingOptions(ShortTrialOptions, LimitFields):
 
 def _plan_trials(options: SizingOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     """As many as a search takes that never repeats one, each as large as it may become: memory must suffice for it."""
-    rule = RateRule(f"{options.rate:g} msg/s")
+    rule = RateRule(f"{trimmed(options.rate)} msg/s")
     step = options.of.with_number(options.load(replace(base, exploratory=True), options.rate, rule), options.largest)
     searched = (options.largest - options.smallest + 1).bit_length() + 1
     trials = [
@@ -208,7 +208,7 @@ def _answer_sentence(options: SizingOptions, outcome: SizeOutcome, trials: int) 
         return f"not even {most}, the most that was asked for, sustains {load}{clause} ({made})"
     parts = [
         f"{plural(outcome.smallest, what.singular)} at least for {load}, "
-        f"confirmed over {outcome.confirmation.measured_s:g} s"
+        f"confirmed over {trimmed(outcome.confirmation.measured_s)} s"
     ]
     if outcome.failed is None:
         parts.append("fewer were not asked for")

@@ -19,6 +19,7 @@ from tidegauge.atomic import replace_file
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.code import code_version
 from tidegauge.hosts.storage import state_directory
+from tidegauge.numbers import trimmed
 
 ROLE_PATTERN = r"[a-z][a-z0-9-]{0,30}"
 _CONNECT_S_MAX = 10
@@ -59,7 +60,7 @@ class SshFleet:
         try:
             done = subprocess.run(command, input=given, capture_output=True, timeout=seconds_max, check=False)
         except subprocess.TimeoutExpired as error:
-            raise RunFailedError(f"{host.destination} gave no answer within {seconds_max:g} s.") from error
+            raise RunFailedError(f"{host.destination} gave no answer within {trimmed(seconds_max)} s.") from error
         except OSError as error:
             raise UserError(f"{self.ssh[0]} can't be run: {error.strerror}.", "Install an ssh client.") from error
         if done.returncode:

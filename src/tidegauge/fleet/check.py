@@ -18,7 +18,7 @@ from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.probes import Prober
 from tidegauge.fleet.ray_node import PROBE_PORT
 from tidegauge.model.host import SERVER_ROLE, DiskState, FleetCheck, FleetHost, HostLink, HostState, NetworkPath
-from tidegauge.numbers import mb_per_s, plural, rounded
+from tidegauge.numbers import mb_per_s, plural, rounded, trimmed
 from tidegauge.plain import grouped
 from tidegauge.statistics.clocks import (
     ClockContradictionError,
@@ -77,7 +77,7 @@ def check_fleet(launcher: Launcher, fleet_file: FleetFile, report: Report, java_
         problems += fleet.closed_ports(reachable)
         report_of_pairs("exchanging messages for clocks and round trips ...")
         exchanged, offsets = fleet.exchanges(reachable, fleet_file.drift_ppm)
-        report_of_pairs(f"sending from each host to each for {_TRANSFER_S:g} s ...")
+        report_of_pairs(f"sending from each host to each for {trimmed(_TRANSFER_S)} s ...")
         rates = fleet.transfers(reachable)
         servers = [host for host in ready if host.role == SERVER_ROLE]
         if servers:

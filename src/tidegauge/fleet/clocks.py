@@ -20,6 +20,7 @@ from operator import attrgetter
 from tidegauge.agent.client import AgentHost
 from tidegauge.agent.clock_probe import SECRET_BYTES
 from tidegauge.errors import GeneratorFailedError, RunFailedError
+from tidegauge.numbers import trimmed
 from tidegauge.statistics.clocks import (
     ClockContradictionError,
     Exchange,
@@ -202,7 +203,8 @@ class FleetClocks:
         near = _offsets_near(self._measured[pair], asker_ns)
         if not near:
             raise ClockError(
-                f"{_name_of(other)} did not answer for {_NEAR_S[-1]:g} s when {_name_of(first)} asked for its time.",
+                f"{_name_of(other)} did not answer for {trimmed(_NEAR_S[-1])} s "
+                f"when {_name_of(first)} asked for its time.",
                 "Its agent, or the network, was too busy.",
             )
         try:

@@ -22,6 +22,7 @@ from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.fleet.code import version_refusal
 from tidegauge.fleet.ray_node import JOINED_LABEL, NODE_PORT, ROLE_LABEL, VERSION_LABEL
 from tidegauge.model.host import FleetHost
+from tidegauge.numbers import trimmed
 
 Result = TypeVar("Result")
 
@@ -181,7 +182,7 @@ class RayRemote:
             )
         except errors.GetTimeoutError as error:
             raise RunFailedError(
-                f"{self._host.address} gave no answer to '{method}' within {timeout_s:g} s.",
+                f"{self._host.address} gave no answer to '{method}' within {trimmed(timeout_s)} s.",
                 "Check that host, and that no firewall is between: tidegauge fleet join printed the ports.",
             ) from error
         except errors.RayTaskError as error:

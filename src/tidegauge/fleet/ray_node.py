@@ -30,6 +30,7 @@ from tidegauge.errors import StartFailedError, UserError
 from tidegauge.fleet.code import code_version
 from tidegauge.hosts import network
 from tidegauge.hosts.storage import state_directory
+from tidegauge.numbers import trimmed
 
 HEAD_PORT = 6379
 NODE_PORT = 7001
@@ -387,7 +388,7 @@ def problem_of_head(head: str, seconds_max: float) -> str:
                 return "nothing listens there"
             time.sleep(min(0.5, left_s))
         except TimeoutError:
-            return f"no answer within {seconds_max:g} s"
+            return f"no answer within {trimmed(seconds_max)} s"
         except OSError as error:
             return error.strerror or str(error)
         else:
@@ -437,7 +438,7 @@ def _await_started(node: RayNode, process: subprocess.Popen[bytes]) -> None:
             )
             raise StartFailedError(f"Ray ended at its start: {cause}", _start_hint(node), node.log)
         time.sleep(0.1)
-    raise StartFailedError(f"Ray did not start within {START_S_MAX:g} s.", _start_hint(node), node.log)
+    raise StartFailedError(f"Ray did not start within {trimmed(START_S_MAX)} s.", _start_hint(node), node.log)
 
 
 def _start_hint(node: RayNode) -> str:

@@ -33,6 +33,7 @@ from tidegauge.model.ceilings import (
     MemoryCeiling,
     SyncCeiling,
 )
+from tidegauge.numbers import trimmed
 
 _BUFFER_BYTES = 64 << 20
 """Each of two for a thread: several threads' are larger together than the last-level cache of a common server."""
@@ -376,7 +377,7 @@ def _measure_sustained(
     if not bytes_per_s:
         # None of it reached the disk: before the measured seconds, or in them, as far as others' writes let it be seen.
         seconds = effort.fill_s if bytes_per_s is None else effort.sustain_s
-        return None, f"memory took all that could be written in {seconds:g} s"
+        return None, f"memory took all that could be written in {trimmed(seconds)} s"
     problem = idle_words(looks[0], looks[-1])
     return (None, problem) if problem else (bytes_per_s, "")
 

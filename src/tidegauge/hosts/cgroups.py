@@ -23,6 +23,7 @@ from pathlib import Path
 
 from tidegauge.hosts import commands
 from tidegauge.hosts.storage import Mount, mounts, read_stripped_text
+from tidegauge.numbers import trimmed
 
 _V1_UNLIMITED_BYTES = 1 << 60
 """cgroup v1 says "no limit" with a number near 2^63, rounded to pages."""
@@ -171,7 +172,7 @@ def _limits_of_hierarchy(hierarchy: Hierarchy) -> dict[str, str]:
     return {
         **numbers,
         "pids": _lowest_number(hierarchy, "pids.max"),
-        "cpus": "" if fewest is None else f"{fewest:g}",
+        "cpus": "" if fewest is None else f"{trimmed(fewest)}",
         "cpuset": next(iter(cpusets), ""),
         "io": "; ".join(throttles),
     }

@@ -17,7 +17,7 @@ from tidegauge.limiting.window_use import DeviceShare, HostShare, ProcessShare, 
 from tidegauge.model.cgroup import cgroup_pattern
 from tidegauge.model.disturbance import Disturbance, Disturbed, Harm, HostAccount, Program, taken_words
 from tidegauge.model.use import HostUse
-from tidegauge.numbers import mb_per_s
+from tidegauge.numbers import mb_per_s, trimmed
 
 UNSEEN_MIN = 0.05
 CPU_NOTED = 0.10
@@ -255,7 +255,7 @@ def _generators_held_back(
             harm = harm or Harm.NOTED
             words = (
                 f"the load generator{_on_host(account)} was held back for {held:.2f} s a second by the quota of its "
-                f"cgroup ({worker.cpus_allowed or 0.0:g} CPUs), {_consequence_of(harm)}"
+                f"cgroup ({trimmed(worker.cpus_allowed or 0.0)} CPUs), {_consequence_of(harm)}"
             )
             yield _disturbance_by_quota(harm, words, worker, account)
         yield from _thread_held_back(measured, worker, account, host)
@@ -280,7 +280,7 @@ def _thread_held_back(
         if harm is not None:
             words = (
                 f"thread {thread.name} of the load generator's client{_on_host(account)} waited {_wait_of(thread)}, "
-                f"held back by a quota of {thread.quota_cpus:g} CPUs of its own, {_consequence_of(harm)}"
+                f"held back by a quota of {trimmed(thread.quota_cpus)} CPUs of its own, {_consequence_of(harm)}"
             )
             yield _disturbance_by_quota(harm, words, worker, account, thread.name)
     if limited or worker.throttled_share or measured.rate_counts or host.cpu_share >= FREE:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import cached_property
 from statistics import NormalDist, fmean
 
-from tidegauge.numbers import duration
+from tidegauge.numbers import duration, trimmed
 
 QUANTILES = 4096
 PROCESSING_S_MAX = 2.0
@@ -72,4 +72,4 @@ class Processing:
 
 
 def _exact(seconds: float) -> str:
-    return duration(seconds).replace(" ", "") if seconds >= 1 else f"{seconds * 1e3:g}ms"
+    return duration(seconds).replace(" ", "") if seconds >= 1 else f"{trimmed(seconds * 1e3)}ms"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
+from tidegauge.numbers import trimmed
 from tidegauge.plain import AsText
 
 VARIANT = "variant"
@@ -68,7 +69,7 @@ class SameWithin(AsText):
 
     def __str__(self) -> str:
         """As a campaign writes it."""
-        return f"{self.share * 100:g}%" if self.ms is None else f"{self.ms:g}ms"
+        return f"{trimmed(self.share * 100)}%" if self.ms is None else f"{trimmed(self.ms)}ms"
 
     def margin_of(self, unit: str) -> float | None:
         """The margin of a figure in its own unit; None where it is a share of the figure."""

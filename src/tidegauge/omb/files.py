@@ -28,6 +28,7 @@ from tidegauge.config.workload import COUNT_MAX, TopicName, bodies_most, mixed_s
 from tidegauge.model.level import AS_FOUND
 from tidegauge.model.message_sizes import MESSAGE_BYTES_MAX
 from tidegauge.model.workload import RECORDS_MAX, Keys, Payload, Workload
+from tidegauge.numbers import trimmed
 from tidegauge.places import is_file
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
@@ -516,8 +517,8 @@ def _check_times(fields: WorkloadFile, source: Source) -> None:
     if 0 < fields.backlog_drain_ratio < BACKLOG_DRAIN_RATIO_MIN:
         source.complain(
             ("backlogDrainRatio",),
-            f"'{fields.backlog_drain_ratio:g}': must be 0 (what is drained in time is drained) or at least "
-            f"{BACKLOG_DRAIN_RATIO_MIN:g}: between them the backlog counts as gone before anything is read",
+            f"'{trimmed(fields.backlog_drain_ratio)}': must be 0 (what is drained in time is drained) or at least "
+            f"{trimmed(BACKLOG_DRAIN_RATIO_MIN)}: between them the backlog counts as gone before anything is read",
         )
 
 

@@ -22,7 +22,7 @@ from tidegauge.experiments.latency import MEASURE_S_MAX
 from tidegauge.experiments.procedure import experiments
 from tidegauge.fleet.file import FleetFile, read_fleet_file
 from tidegauge.model.workload import IN_FLIGHT_BYTES_MOST, Keys, SubscriptionType, Workload
-from tidegauge.numbers import plural
+from tidegauge.numbers import plural, trimmed
 from tidegauge.omb.files import (
     ReadDriver,
     ReadWorkload,
@@ -202,7 +202,7 @@ def _check_and_translate(read: ReadWorkload, managed: bool, time_scale: float) -
     }
     for key, (minutes, (_, most_s)) in times.items():
         if minutes * _MINUTE_S * time_scale > most_s:
-            source.complain((key,), f"'{minutes}': must be at most {most_s / _MINUTE_S:g} (times --time-scale)")
+            source.complain((key,), f"'{minutes}': must be at most {trimmed(most_s / _MINUTE_S)} (times --time-scale)")
     return translate_workload(read)
 
 
@@ -298,7 +298,9 @@ def _choose_experiment(read: ReadWorkload, time_scale: float) -> tuple[Experimen
     """The experiment that the rate asks for, and what to note about it."""
     fields = read.fields
     rate = fields.producer_rate
-    sentences = [f"Durations of the files are multiplied by {time_scale:g} (--time-scale)."] if time_scale != 1 else []
+    sentences = (
+        [f"Durations of the files are multiplied by {trimmed(time_scale)} (--time-scale)."] if time_scale != 1 else []
+    )
     minutes = {
         "warmupDurationMinutes": (read.fields.warmup_duration_minutes, _WARM_UP_S),
         "testDurationMinutes": (read.fields.test_duration_minutes, _MEASURE_S if rate else _CONFIRM_S),
@@ -307,7 +309,7 @@ def _choose_experiment(read: ReadWorkload, time_scale: float) -> tuple[Experimen
     for key, (length_min, bounds) in minutes.items():
         lengths_s.append(_limit_to_bounds(length_min * _MINUTE_S * time_scale, bounds))
         if lengths_s[-1] > length_min * _MINUTE_S * time_scale:
-            sentences.append(f"{key}: {length_min} becomes {lengths_s[-1]:g} s, the shortest there is.")
+            sentences.append(f"{key}: {length_min} becomes {trimmed(lengths_s[-1])} s, the shortest there is.")
     warmup_s, measure_s = lengths_s
     times = {
         "warm-up-min": _seconds_text(warmup_s),
@@ -398,7 +400,7 @@ def _backlog_experiment(
     options = {
         "rate": fields.producer_rate,
         "backlog": f"{messages} messages",
-        "drained": f"{fields.backlog_drain_ratio * 100 or 100:g}%",
+        "drained": f"{trimmed(fields.backlog_drain_ratio * 100 or 100)}%",
         "drain-max": _seconds_text(_limit_to_bounds(measure_s * times, bounds)),
         "warm-up-min": warm_up,
         "warm-up-max": warm_up,
@@ -406,9 +408,9 @@ def _backlog_experiment(
     }
     given_up = "backlogDrainRatio: 0 asks for no more than that time" if best_effort else "OMB waits for ever"
     scaled = " times --time-scale" if time_scale != 1 else ""
-    share = f"1/{_SHARE_AFTER_DRAIN} of it ({after_s:g} s)"
+    share = f"1/{_SHARE_AFTER_DRAIN} of it ({trimmed(after_s)} s)"
     if after_s > measure_s / _SHARE_AFTER_DRAIN:
-        share = f"{after_s:g} s, the shortest there is,"
+        share = f"{trimmed(after_s)} s, the shortest there is,"
     backlog_notes = [
         f"consumerBacklogSizeGB: {fields.consumer_backlog_size_gb}{scaled} becomes `catch-up`: {messages:,} messages "
         "for each subscription. Consumers subscribe at the start and read nothing until the backlog is built; OMB lets "

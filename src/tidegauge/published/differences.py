@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tidegauge.model.trial import CONFIRMATION, LoadSpec, TrialSpec, family
 from tidegauge.model.workload import Arrival, LateReaders
-from tidegauge.numbers import count, join_with_and, plural, size
+from tidegauge.numbers import count, join_with_and, plural, size, trimmed
 from tidegauge.plain import grouped
 from tidegauge.published.model import (
     FIGURES,
@@ -243,10 +243,10 @@ COMPARED: Mapping[str, Compared] = {
     "batch_delay": Compared(
         "batch delay",
         lambda trial: trial.workload.client.batch_delay_ms_max / _MS_PER_S,
-        lambda seconds: f"{seconds * _MS_PER_S:g} ms",
+        lambda seconds: f"{trimmed(seconds * _MS_PER_S)} ms",
     ),
     "rate": Compared("offered rate", _rate_chosen, lambda rate: f"{count(rate)} msg/s"),
     "backlog": Compared("backlog", _backlog_bytes, _size_in_bytes),
-    "measure": Compared("length of a trial", _examined_length_s, lambda seconds: f"{seconds:,.4g} s"),
+    "measure": Compared("length of a trial", _examined_length_s, lambda seconds: f"{seconds:,.12g} s"),
 }
 """What is compared, by the key of `model.SettingsOfTest`."""

@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tidegauge.model.use import Resource
-from tidegauge.numbers import join_first, join_with_and
+from tidegauge.numbers import join_first, join_with_and, rounded
 from tidegauge.plain import grouped
 from tidegauge.statistics.intervals import BLOCKS_MIN, CONFIDENCE, geometric_mean, paired_ratio, unpaired_ratio
 
@@ -57,7 +57,7 @@ class ClaimRatio:
         trials = f"at least {trials}" if self.at_least else trials
         if self.margin is None:
             return f"{trials} each, {CONFIDENCE:.0%} interval".replace("%", " %")
-        return f"{trials} each, too few for an interval: widened by a factor of {self.margin:.3g} both ways"
+        return f"{trials} each, too few for an interval: widened by a factor of {rounded(self.margin)} both ways"
 
 
 def ratio_of(

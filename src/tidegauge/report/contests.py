@@ -14,7 +14,7 @@ from rich.console import RenderableType
 from tidegauge.comparison.contests import Alternative, Contest
 from tidegauge.model.trial import point_words
 from tidegauge.model.variant import VARIANT, SameWithin, Variant
-from tidegauge.numbers import MISSING, factor, in_unit, join_with_and, percent, plural
+from tidegauge.numbers import MISSING, factor, in_unit, join_with_and, percent, plural, trimmed
 from tidegauge.plain import plain_value
 from tidegauge.report.compare import REPEATS_FIRST, REPEATS_SUGGESTED_MAX, too_few_words
 from tidegauge.report.facts import RunFacts
@@ -53,7 +53,7 @@ def _variant_words(variant: Variant) -> str:
 def margin_words(same_within: SameWithin, widened_share: float | None = None) -> str:
     """ "within 3%" or "within 1 ms". `widened_share`: for ratios, by the steps in which the figure comes."""
     if same_within.ms is not None and widened_share is None:
-        return f"within {same_within.ms:g} ms"
+        return f"within {trimmed(same_within.ms)} ms"
     return f"within {percent(same_within.share if widened_share is None else widened_share)}"
 
 

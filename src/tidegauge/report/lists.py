@@ -23,7 +23,7 @@ from tidegauge.model.tilt import EQUAL_TERMS, Terms
 from tidegauge.model.trial import AttestSpec, LoadSpec, ServerReuse, TrialSpec, point_words
 from tidegauge.model.variant import VARIANT
 from tidegauge.model.workload import Arrival, ShareSize, share_sizes
-from tidegauge.numbers import count, duration, gib, join_with_and, local_time, ms, plural, size
+from tidegauge.numbers import count, duration, gib, join_with_and, local_time, ms, plural, size, trimmed
 from tidegauge.plain import grouped
 from tidegauge.published import BRIEF_MARK, PublishedScale
 from tidegauge.published.examine import Choice
@@ -221,7 +221,7 @@ def _trial_table(rows: Sequence[Sequence[TrialSpec]]) -> WordTable:
         for alike in rows
     )
     warm_ups = (
-        f"{trial.warmup_s_min:g} to {trial.warmup_s_max:g} s" if isinstance(trial, LoadSpec) else "none"
+        f"{trimmed(trial.warmup_s_min)} to {trimmed(trial.warmup_s_max)} s" if isinstance(trial, LoadSpec) else "none"
         for trial in first
     )
     return WordTable(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tidegauge.model.sending import Sending
 from tidegauge.model.trial import MeasuredResult, TrialSpec
 from tidegauge.model.workload import Workload
-from tidegauge.numbers import join_first, plural, size
+from tidegauge.numbers import join_first, plural, size, trimmed
 from tidegauge.plain import grouped
 from tidegauge.store.details import ChangedSetting, changed_clients
 from tidegauge.store.read import StoredRun
@@ -36,7 +36,9 @@ def _batch_words(sending: Sending, message_bytes: int) -> str:
     batches = f"batches to {size(int(sending.batch_bytes))}"
     if sending.batch_delay_ms is None:
         return f"{batches} ({sending.instead})" if sending.instead else batches
-    return f"{batches} or {sending.batch_delay_ms:g} ms" if sending.batch_delay_ms else f"{batches}, without delay"
+    return (
+        f"{batches} or {trimmed(sending.batch_delay_ms)} ms" if sending.batch_delay_ms else f"{batches}, without delay"
+    )
 
 
 def sending_asked(workload: Workload) -> Sending:

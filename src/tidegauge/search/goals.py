@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tidegauge.model.trial import Latency, LoadResult, Validity
-from tidegauge.numbers import count, plural, rounded
+from tidegauge.numbers import count, plural, rounded, trimmed
 from tidegauge.statistics.classify import NO_OUTCOME_SHARE, RATE_SHORTFALL
 
 BACKLOG_GROWTH_SHARE = 0.01
@@ -61,7 +61,7 @@ class Limit:
     limit_ms: float
 
     def __str__(self) -> str:
-        return f"{self.series} {self.percentile} <= {self.limit_ms:g} ms"
+        return f"{self.series} {self.percentile} <= {trimmed(self.limit_ms)} ms"
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,9 @@ def _broken_clauses(result: LoadResult) -> Iterator[GoalVerdict]:
     tolerance = max(RATE_SHORTFALL, 3 / math.sqrt(max(1.0, offered * result.measured_s)))
     if result.msgs_per_s < (1 - tolerance) * offered:
         percent = math.floor(1000 * result.msgs_per_s / offered) / 10
-        yield _broken_clause("rate", f"achieved {percent:g} % of the offered rate", percent / 100 < 1 - CLEAR_SHARE)
+        yield _broken_clause(
+            "rate", f"achieved {trimmed(percent)} % of the offered rate", percent / 100 < 1 - CLEAR_SHARE
+        )
     for sub in result.subscriptions:
         slope = sub.backlog_growth
         if slope is not None and slope.low_per_s > 0 and slope.per_s > BACKLOG_GROWTH_SHARE * offered:
@@ -127,7 +129,7 @@ def _broken_clauses(result: LoadResult) -> Iterator[GoalVerdict]:
             why = "and whether they are lost is not known" if sub.untraced else "though they are in the topic"
             yield _broken_clause("backlog", f"{missing} never came to {sub.name}, {why}", False)
         elif sub.backlog:
-            limit = f"{result.spec.drain_s_max:g} s"
+            limit = f"{trimmed(result.spec.drain_s_max)} s"
             clause = f"{sub.name} was still {sub.backlog:,} messages behind {limit} after the load ended"
             yield _broken_clause("backlog", clause, False)
 
@@ -141,7 +143,7 @@ def _verdict_on_limits(goal: Goal, result: LoadResult) -> GoalVerdict:
                 undecided = GoalVerdict(PassFail.UNDECIDED, "samples", _why_missing(limit.percentile, latency))
             elif least_ms > limit.limit_ms:
                 least_words = _time_above_limit(least_ms, limit.limit_ms)
-                clause = f"{limit.series} {limit.percentile} {least_words} ms > {limit.limit_ms:g} ms{where}"
+                clause = f"{limit.series} {limit.percentile} {least_words} ms > {trimmed(limit.limit_ms)} ms{where}"
                 clear = (least.p50_ms or 0.0) > limit.limit_ms
                 return _broken_clause(f"{limit.series} {limit.percentile}", clause, clear)
             elif most_ms > limit.limit_ms:
@@ -254,7 +256,7 @@ def _answer_words(outcome: GoalOutcome) -> str:
     least = "" if outcome.decided else "at least "
     answer = f"sustains {least}{_rate_words(outcome.sustainable_msgs_per_s)} msg/s ({rounded(confirmed.mb_per_s)} MB/s)"
     search_end = f" {bracket_words(outcome.lower_msgs_per_s, outcome.upper_msgs_per_s)}" if outcome.decided else ""
-    return f"{answer}{search_end}, confirmed over {confirmed.measured_s:g} s"
+    return f"{answer}{search_end}, confirmed over {trimmed(confirmed.measured_s)} s"
 
 
 def _rate_words(msgs_per_s: float | None) -> str:

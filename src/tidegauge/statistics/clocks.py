@@ -18,6 +18,8 @@ from itertools import permutations
 
 import numpy as np
 
+from tidegauge.numbers import trimmed
+
 DRIFT_PPM = 100.0
 """Of a pair: 50 of each. Below that a crystal's datasheet is no bound, and a clock that is being slewed exceeds it."""
 
@@ -87,7 +89,8 @@ def offset_at(time_ns: float, measured: Iterable[Offset], drift_ppm: float = DRI
     low_ns, high_ns = max(offset.low_ns for offset in offsets_then), min(offset.high_ns for offset in offsets_then)
     if low_ns > high_ns:
         raise ClockContradictionError(
-            f"exchanges contradict each other by {low_ns - high_ns:,.0f} ns with a drift of at most {drift_ppm:g} ppm"
+            f"exchanges contradict each other by {low_ns - high_ns:,.0f} ns "
+            f"with a drift of at most {trimmed(drift_ppm)} ppm"
         )
     return Offset(low_ns, high_ns, time_ns, time_ns)
 

@@ -17,7 +17,7 @@ from typing import Any
 from tidegauge.model.load import ClockBound, SubscriptionTotals, TotalFigures
 from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import Latency, SubscriptionResult
-from tidegauge.numbers import ms
+from tidegauge.numbers import ms, trimmed
 from tidegauge.statistics.clocks import Offset
 from tidegauge.statistics.histograms import (
     PERCENTILES,
@@ -131,7 +131,7 @@ def clock_warnings(subscriptions: Sequence[SubscriptionResult], *, by_phases: bo
     crossing = [(sub, low, high) for sub, low, high in across if low and high]
     for sub, low, high in crossing:
         bounds = [
-            f"p{percentile:g} {ms(getattr(low, name))} to {ms(getattr(high, name))} ms"
+            f"p{trimmed(percentile)} {ms(getattr(low, name))} to {ms(getattr(high, name))} ms"
             for name, percentile in PERCENTILES.items()
             if getattr(sub.end_to_end, name) is None and getattr(high, name) is not None
         ]

@@ -171,3 +171,17 @@ def test_a_backlog_in_messages() -> None:
     assert parse_backlog("50% of server memory").messages(1024, 1 << 20) == 512
     with pytest.raises(ValueError, match="server memory"):
         parse_backlog("50% of server memory").messages(1024, None)
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("1M", "1000000 msg/s"),
+        (1_234_567, "1234567 msg/s"),
+        ("0.5", "0.5 msg/s"),
+        ("50% of lowest peak", "50% of lowest peak"),
+        ("7% of lowest sustainable", "7% of lowest sustainable"),
+    ],
+)
+def test_a_rate_is_shown_in_digits(written: object, words: str) -> None:
+    assert str(parse_rate(written)) == words

@@ -485,6 +485,19 @@ def test_what_is_no_decision_by_a_sentence_is_not(source: str) -> None:
     assert not decided_by_sentences(source)
 
 
+def test_figures_for_people_have_no_exponent() -> None:
+    """`:g` writes a million as 1e+06; `numbers.trimmed` does not."""
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in sorted((ROOT / "src/tidegauge").rglob("*.py"))
+        # Ticks of a scale have its unit, and are below a thousand of it.
+        if path.name != "draw.py"
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if re.search(r":,?g\}", line)
+    ]
+    assert not found
+
+
 def test_nothing_is_left_undone() -> None:
     marks = re.compile(r"\b(TODO|FIXME|XXX|HACK|NotImplementedError)\b")
     left = [str(p.relative_to(ROOT)) for p in [*python_files(), *java_files()] if marks.search(p.read_text())]

@@ -31,7 +31,7 @@ from tidegauge.model.events import Note
 from tidegauge.model.sending import bodies_needed, codec_of_random_bytes, values_repeat
 from tidegauge.model.trial import AnySpec, AttestSpec, LoadSpec, ServerReuse, Spec, TrialSpec, point_words
 from tidegauge.model.variant import point_beside_variant
-from tidegauge.numbers import join_with_and
+from tidegauge.numbers import join_with_and, trimmed
 from tidegauge.plain import grouped
 from tidegauge.statistics.steady import WARM_UP_S_TO_JUDGE, too_short_to_judge
 from tidegauge.systems import registry
@@ -203,7 +203,7 @@ def plan_warnings(trials: Sequence[TrialSpec]) -> tuple[str, ...]:
     warnings = []
     if short_warm_ups_s:
         warnings.append(
-            f"A warm-up-max of {min(short_warm_ups_s):g} s is too short to judge whether figures are steady: "
+            f"A warm-up-max of {trimmed(min(short_warm_ups_s))} s is too short to judge whether figures are steady: "
             f"{WARM_UP_S_TO_JUDGE} s are needed."
         )
     trials_with_few_bodies = [trial for trial in trials if values_repeat(trial.workload.payload, trial.sending)]

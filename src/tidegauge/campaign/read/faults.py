@@ -13,6 +13,7 @@ from tidegauge.config.source import KeyPath, Source, validate
 from tidegauge.errors import UserError, did_you_mean
 from tidegauge.model.faults import ALL, BOTH, EVERYBODY, PEERS, RANDOM, TARGETS, WAYS, Fault, FaultKind
 from tidegauge.model.trial import AttestSpec, LoadSpec, ServerReuse, TrialSpec
+from tidegauge.numbers import trimmed
 
 KEY = "faults"
 _COMMON = ("at", "kind", "target")
@@ -55,8 +56,9 @@ def parse_faults(value: object, source: Source, at: KeyPath) -> tuple[Fault, ...
         if faults and fault.at_s < faults[-1].ends_s:
             source.complain(
                 (*at, number, "at"),
-                f"{fault.at_s:g} s is before the fault above it is over ({faults[-1].ends_s:g} s): list faults in the "
-                "order of time, one after the other, else it would be unclear which of them did what",
+                f"{trimmed(fault.at_s)} s is before the fault above it is over ({trimmed(faults[-1].ends_s)} s): "
+                "list faults in the order of time, one after the other, else it would be unclear which of them "
+                "did what",
             )
         faults.append(fault)
     return tuple(faults)
@@ -136,8 +138,8 @@ def faulted_trial(
             )
         if max(fault.ends_s, fault.at_s + 1) > trial.measure_s:
             raise UserError(
-                f"{where}: faults: fault {number} ({fault.words()}) is over at {fault.ends_s:g} s, and only "
-                f"{trial.measure_s:g} s are measured.",
+                f"{where}: faults: fault {number} ({fault.words()}) is over at {trimmed(fault.ends_s)} s, and only "
+                f"{trimmed(trial.measure_s)} s are measured.",
                 "Measure longer; some seconds after the last fault show how the system recovers.",
             )
     # What a fault leaves of servers is nothing to measure another trial on.

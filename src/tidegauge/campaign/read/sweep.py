@@ -15,6 +15,7 @@ from tidegauge.config.workload import WorkloadFields
 from tidegauge.errors import did_you_mean
 from tidegauge.experiments.procedure import experiments
 from tidegauge.model.variant import VARIANT
+from tidegauge.numbers import trimmed
 from tidegauge.statistics.designs import Design, design_points, points_at_least
 
 KEY = "sweep"
@@ -317,7 +318,7 @@ def label_of(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return f"{value:g}"
+        return f"{trimmed(value)}"
     if isinstance(value, dict):
         return " ".join(label_of(item) for item in value.values())[:LABEL_CHARS_MAX]
     if isinstance(value, list):

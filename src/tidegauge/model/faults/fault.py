@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tidegauge.model.faults.extent import BOTH, EVERYBODY, FaultExtent
 from tidegauge.model.faults.kinds import FaultKind
+from tidegauge.numbers import trimmed
 
 LEADER, RANDOM, ALL = "leader", "random", "all"
 TARGETS = (LEADER, RANDOM, ALL)
@@ -43,8 +44,8 @@ class Fault:
 
     def words(self) -> str:
         """ "kill of the leader for 5 s, at 10 s"."""
-        lasts = f" for {self.duration_s:g} s" if self.kind.procedure.lasts else ""
-        return f"{self.what}{lasts}, at {self.at_s:g} s"
+        lasts = f" for {trimmed(self.duration_s)} s" if self.kind.procedure.lasts else ""
+        return f"{self.what}{lasts}, at {trimmed(self.at_s)} s"
 
     @property
     def what(self) -> str:

@@ -16,6 +16,7 @@ from tidegauge.model.faults.extent import (
 )
 from tidegauge.model.faults.procedure import FaultedNodes, FaultProcedure
 from tidegauge.model.rig import CLIENTS as CLIENTS_LINK
+from tidegauge.numbers import trimmed
 
 
 class Partition(FaultProcedure):
@@ -55,7 +56,7 @@ class PacketLoss(FaultProcedure):
         """How many packets are lost."""
         if extent.share is None:
             return []
-        return [f"{extent.share:.3g} of packets" if extent.share < 0.01 else f"{extent.share:.0%} of packets"]
+        return [f"{trimmed(extent.share)} of packets" if extent.share < 0.01 else f"{extent.share:.0%} of packets"]
 
     def impose_on(self, nodes: FaultedNodes, extent: FaultExtent) -> None:
         """Lose packets of each node."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegauge.comparison.across import ComparedPair
 from tidegauge.comparison.within import Ratio
-from tidegauge.numbers import percent
+from tidegauge.numbers import percent, rounded, trimmed
 from tidegauge.plain import grouped
 from tidegauge.report.across import PairWords
 from tidegauge.report.plots.context import context_of_trials
@@ -80,7 +80,7 @@ def _plot_of_differences(pair: ComparedPair, title: str, ratios: Sequence[Ratio]
     rows = [_FigureRow(ratio, contrast.difference, contrast.difference_interval) for ratio, contrast in contrasts]
     (margin_ms, *_) = [contrast.same_within.ms or 0.0 for _, contrast in contrasts]
     reading = [f"Point: the figure in {pair.run} less that in {pair.baseline_run}.", *_reading_words(rows)]
-    reading.append(f"Shaded: at most {margin_ms:g} ms either way.")
+    reading.append(f"Shaded: at most {trimmed(margin_ms)} ms either way.")
     return Plot(
         plot_id,
         f"{title}: differences",
@@ -125,4 +125,4 @@ def _reading_words(rows: Sequence[_FigureRow]) -> Iterator[str]:
 
 def _rows_in_words(rows: Sequence[_FigureRow], unit: str) -> str:
     """Each figure with its verdict, for those who do not see the picture."""
-    return "; ".join(f"{row.name.replace(chr(10), ': ')} ({row.value:.3g}{unit})" for row in rows)
+    return "; ".join(f"{row.name.replace(chr(10), ': ')} ({rounded(row.value)}{unit})" for row in rows)

@@ -12,7 +12,7 @@ from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.experiments.sizing import Sized
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, TrialResult, Validity, point_words
-from tidegauge.numbers import count, ms
+from tidegauge.numbers import count, ms, trimmed
 from tidegauge.plain import grouped
 from tidegauge.report.plots.context import context_of_findings, context_of_trials, validity_words
 from tidegauge.report.plots.model import P99_MEANING, Axis, Details, Form, Mark, Plot, Scale, Series
@@ -127,7 +127,7 @@ def _percentile_description(meaning: str, series: Sequence[Series]) -> str:
     for line in series:
         at = dict(zip(line.x, line.y, strict=True))
         figures = ", ".join(
-            f"p{percentile:g} {ms(at[percentile])} ms" for percentile in (50, 99, 99.9) if percentile in at
+            f"p{trimmed(percentile)} {ms(at[percentile])} ms" for percentile in (50, 99, 99.9) if percentile in at
         )
         parts.append(f"{line.name}: {figures}")
     return f"Latency {meaning}; a flat line is steady, a steep end is a long tail. {'; '.join(parts)}."

@@ -24,7 +24,7 @@ from tidegauge.fairness import (
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.tilt import Severity
 from tidegauge.model.workload import SubscriptionType
-from tidegauge.numbers import count
+from tidegauge.numbers import count, trimmed
 from tidegauge.systems.kafka.level import FLUSH_SCHEDULER, NEVER, UNCLEAN, client_acks
 
 SHARE_GROUPS_SINCE = (4, 2)
@@ -177,8 +177,9 @@ def _fetch_wait_hazard(case: Case) -> Iterator[Hazard]:
         yield Hazard(
             "fetch-waits",
             f"fetch.min.bytes={fetch_bytes:.0f}",
-            f"at {count(case.msgs_per_s)} msg/s fewer bytes come to a consumer within fetch.max.wait.ms={wait_ms:g}, "
-            "so a broker answers when that is over: end-to-end times are that wait",
+            f"at {count(case.msgs_per_s)} msg/s fewer bytes come to a consumer within "
+            f"fetch.max.wait.ms={trimmed(wait_ms)}, so a broker answers when that is over: "
+            "end-to-end times are that wait",
             NO_FIGURE,
             BY_DEFINITION,
             "remove fetch.min.bytes from the system's `consumer`, unless users have it",
@@ -193,7 +194,7 @@ def _requests_in_flight_hazard(case: Case) -> Iterator[Hazard]:
     if value is not None and value != REQUESTS:
         yield Hazard(
             "requests-in-flight",
-            f"{name}={value:g}",
+            f"{name}={trimmed(value)}",
             f"Kafka's client limits batches under way by this, beside the limit on messages; its default is "
             f"{REQUESTS}, the most with which a broker keeps the order of retried batches",
             NO_FIGURE,

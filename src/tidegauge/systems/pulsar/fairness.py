@@ -20,6 +20,7 @@ from tidegauge.fairness import (
     whole_ms,
 )
 from tidegauge.model.tilt import Severity
+from tidegauge.numbers import trimmed
 from tidegauge.systems.pulsar.level import BYPASS, COPIES_MAX
 
 CHECK_DELAY = "managedLedgerNewEntriesCheckDelayInMillis"
@@ -85,7 +86,7 @@ def _batch_facts(case: Case, neutral: dict[Property, Fact]) -> tuple[Fact, Fact]
         return off, off
     if delay.value is not None and neutral[Property.BATCH_SIZE].value:
         at_least = max(BATCH_DELAY_MS_MIN, whole_ms(case.workload.client.batch_delay_ms_max))
-        delay = Fact(at_least, f"batchingMaxPublishDelayMicros={at_least * 1000:g}")
+        delay = Fact(at_least, f"batchingMaxPublishDelayMicros={trimmed(at_least * 1000)}")
     size = case.number_fact("producer", "batchingMaxBytes", neutral[Property.BATCH_SIZE])
     messages = case.number_fact("producer", "batchingMaxMessages", Fact(None, ""), case.workload.payload.message_bytes)
     return strictest_bound(size, messages), case.number_fact("producer", "batchingMaxPublishDelayMicros", delay, 1e-3)
@@ -139,7 +140,7 @@ def _partition_switch_hazard(case: Case) -> Iterator[Hazard]:
     if value is not None and value < 2 <= case.workload.partitions:
         yield Hazard(
             "partition-switch",
-            f"{SWITCH}={value:g}",
+            f"{SWITCH}={trimmed(value)}",
             "the producer goes on to the next partition within the time that a batch has to fill, so batches are tiny",
             NO_FIGURE,
             f"{STREAMNATIVE_2020}, Pulsar's tuning: 2 instead of 1; the client's default is 10",
