@@ -101,6 +101,7 @@ def test_a_node_is_on_each_host_and_nothing_stays(
         "10.213.8.3": [2],
         "10.213.8.4": [3],
     }
+    assert all(min(at_work["link"].values()) > 0 for at_work in environment["hosts"].values())
     (disk,) = environment["hosts"]["10.213.8.2"]["facts"]["disks"].values()
     assert disk["file_system"] == "tmpfs"
     # Written on the hosts, and brought here.

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from chromium import DESKTOP, MARKS, PHONE, Seen, browser, seen
-from gallery_samples import sweep_of_levels
+from gallery_samples import fleet_of_twenty, sweep_of_levels
 from report_samples import HOSTILE, interrupted_run, sample_run
 
 from tidegauge import store
@@ -403,3 +403,18 @@ def test_the_index_sorts_and_leads_to_a_report(seen: Seen, runs: Path) -> None:
     page.locator("tbody a").first.click()
     assert "Tidegauge report" in page.title()
     assert seen.complaints == []
+
+
+def test_hosts_of_a_large_fleet_are_read_without_scrolling_sideways(seen: Seen, tmp_path: Path) -> None:
+    run = store.load_run(fleet_of_twenty(tmp_path))
+    path = store.write_page(tmp_path / "fleet.html", report_page(run, store.details_of(run)))
+    page = seen.opened(path.as_uri())
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.locator("#hosts summary").click()
+    place = page.locator("#hosts .scroll")
+    assert place.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert place.locator("tbody tr").last.inner_text().split("\n")[0].startswith("10.77.0.21")
+    # What a cell is stands in it, since heads would be far above.
+    head = place.locator("td").nth(1).evaluate("one => getComputedStyle(one, '::before').content")
+    assert "CPUs" in head
+    assert not seen.complaints

@@ -17,7 +17,9 @@ from collecting_scenes import UNTIL
 from collecting_scenes import Scene as Collecting
 from collecting_scenes import left as left_by
 from disturbance_samples import Machine
+from reasons import NOT_KEPT_UP
 from report_samples import ceilings as sample
+from run_samples import result as measured_result
 from run_scenes import Losing, refuse_settings
 from run_scenes import Scene as Run
 from sentence_scenes import Scene, Stage, Texts, make_tests
@@ -27,7 +29,7 @@ from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.run import apart, ceilings, resources
 from tidegauge.campaign.run.apart import Seated, _choose_hosts, _load_words, _measure_links, hosts_of_role
 from tidegauge.campaign.run.ceilings import SWITCH, fleet_ceilings
-from tidegauge.campaign.run.disturbed import await_calm_cpus
+from tidegauge.campaign.run.disturbed import await_calm_cpus, with_load_hosts_judged
 from tidegauge.campaign.run.on_hosts import difference_of_files, send_to_each_host
 from tidegauge.campaign.run.recorded import OtherwiseError, Recorded, TrialWithResult
 from tidegauge.campaign.run.refusing import name_refused_settings
@@ -38,6 +40,7 @@ from tidegauge.model.ceilings import Pace
 from tidegauge.model.host import KEEPER_ROLE, SERVER_ROLE, FleetHost, HostLink
 from tidegauge.model.server import Distribution
 from tidegauge.model.trial import LoadSpec, RateRule
+from tidegauge.model.use import Limiting, Resource
 from tidegauge.model.workload import RatePhase, RateSchedule
 from tidegauge.worker import calibration as measuring
 
@@ -195,7 +198,20 @@ def busy(*shares: float, kind: type[Machine] = Machine) -> Scene:
     return scene
 
 
+def behind(*limits: Limiting) -> Scene:
+    """A trial that missed its rate, with what was at its end on its load hosts."""
+    result = measured_result(offered_msgs_per_s=20_000.0, msgs_per_s=8_000.0, warnings=NOT_KEPT_UP)
+
+    def scene(_: Stage) -> list[str]:
+        judged = with_load_hosts_judged(result, limits)
+        return [str(reason) for reason in (*judged.reasons, *judged.warnings)]
+
+    return scene
+
+
 MACHINES: dict[str, Scene] = {
+    "a load host at its end": behind(Limiting(Resource.NETWORK, "of 10.0.0.9", 0.99, "12.4 MB/s sent of 12.5")),
+    "no load host at its end": behind(),
     "others that end": busy(0.5, 0.5, 0.01),
     "others that go on": busy(*[0.5] * 60),
     "others that nobody can name": busy(0.5, 0.5, 0.01, kind=Unnamed),
@@ -458,6 +474,8 @@ CLAIMS = [
     Claim("waited {} s in vain for other", "others that go on", "others that end"),
     Claim("{}: {}, and began beside them.", "others that go on", "others that end"),
     Claim("programs that can't be seen", "others that nobody can name", "others that end"),
+    Claim("the load generator's host was at its end, and not", "a load host at its end", "no load host at its end"),
+    Claim("give the load generator more of that, or more", "a load host at its end", "no load host at its end"),
     # execute.py
     Claim("skipped: the client refuses", "clients that refuse settings three times", "clients that refuse settings"),
     Claim(

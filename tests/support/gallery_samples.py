@@ -32,8 +32,9 @@ from tidegauge.experiments.procedure import Experiment, TrialOptions
 from tidegauge.experiments.sizing import EXPERIMENT as SIZING
 from tidegauge.model.faults import Fault, FaultKind, FaultResult
 from tidegauge.model.finding import Finding
+from tidegauge.model.host import HostAtWork, HostFacts, HostLink
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.load import SecondFigures, SubscriptionSecond
+from tidegauge.model.load import ClockBound, SecondFigures, SubscriptionSecond
 from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import (
     AS_FAST_AS_IT_GOES,
@@ -64,6 +65,7 @@ from tidegauge.model.workload import (
     Workload,
     late_names,
 )
+from tidegauge.plain import plain_value
 from tidegauge.published.examine import Choice
 from tidegauge.published.examine import report_named as published_report
 from tidegauge.statistics.catching_up import ChaseTimes, PhaseTally, gone_at
@@ -317,7 +319,17 @@ def _reader(place: int, received: int, backlog: int, times: bytes) -> Subscripti
 def _telemetry(directory: object, number: int, hosts: Sequence[str]) -> None:
     begin = 5 * _NS + number * _NS
     others = tuple(
-        OtherHostUse(host, 1.0, replace(SAMPLE.host, cpu_s=0.4 * (place + 1))) for place, host in enumerate(hosts)
+        OtherHostUse(
+            host,
+            1.0,
+            replace(
+                SAMPLE.host,
+                cpu_s=0.4 * (place + 1),
+                network_sent_bytes=SENT_BYTES.get(host, 20),
+                network_received_bytes=SENT_BYTES.get(host, 10) // 10,
+            ),
+        )
+        for place, host in enumerate(hosts)
     )
     looked = replace(SAMPLE, number=number + 1, from_mono_ns=begin, until_mono_ns=begin + _NS, others=others)
     directory.telemetry.append_sample(looked)  # type: ignore[attr-defined]
@@ -702,6 +714,52 @@ def several_load_generators(runs: Path) -> Path:
     return maker.done()
 
 
+LINKS_MB_PER_S = {f"10.77.0.{number}": 1_250.0 for number in range(2, 7)} | {"10.77.0.6": 0.125}
+"""Of a fleet's hosts, each way: the last one's carries 1 Mbit/s."""
+SENT_BYTES = {"10.77.0.5": 40_000_000, "10.77.0.6": 120_000}
+"""What load hosts of a fleet sent in each second; a tenth of that they received."""
+
+
+def hosts_at_work(servers: int, load_hosts: int) -> dict[str, HostAtWork]:
+    """Hosts of a fleet, a node or a load generator each, the last of the servers with a ZooKeeper beside its node."""
+    disk = {"/data": {"file_system": "xfs", "devices": "nvme1n1"}}
+    facts = HostFacts(
+        hostname="host", kernel="Linux 6.1.0-28 #1 SMP", distribution="Debian 12", cpu_model="Xeon Gold 6326", cpus=16,
+        cpu_governor="performance", memory_bytes=64 << 30, swap_bytes=0, clock_source="tsc",
+        transparent_huge_pages="madvise",
+    )  # fmt: skip
+    hosts = {}
+    for place in range(servers + load_hosts):
+        address, number = f"10.77.0.{place + 2}", place - servers + 1
+        rate = LINKS_MB_PER_S.get(address, 1_250.0) * 1e6
+        is_server = place < servers
+        hosts[address] = HostAtWork(
+            facts=replace(facts, disks=disk) if is_server else replace(facts, cpus=8, memory_bytes=32 << 30),
+            nodes=(place + 1,) if is_server else (),
+            load_generators=() if is_server else (number,),
+            keeper=place == servers - 1,
+            link=HostLink(rate, 0.96 * rate),
+        )
+    return hosts
+
+
+def fleet(runs: Path, servers: int = 3, load_hosts: int = 2) -> Path:
+    """Servers and load generators on hosts of their own; the clocks of load hosts 1 and 2 are known to 9 us."""
+    maker = Maker(runs, "fleet")
+    hosts = hosts_at_work(servers, load_hosts)
+    maker.run.write_environment({"host": {"hostname": "laptop", "cpus": 4}, "hosts": plain_value(hosts)})
+    for number, system in enumerate((KAFKA, PULSAR), 1):
+        made = trial(system, "latency", number, apart=True, nodes=servers, load_hosts=load_hosts)
+        found = replace(several(made, load_hosts), level=_level(3), clocks=(ClockBound(1, 2, -9_000.0, 9_000.0),))
+        maker.trial(found, hosts=tuple(hosts))
+    return maker.done()
+
+
+def fleet_of_twenty(runs: Path) -> Path:
+    """Twelve hosts of servers, eight of load generators."""
+    return fleet(runs, 12, 8)
+
+
 def schedule(runs: Path) -> Path:
     """6 s at 10,000 msg/s, then 6 s at 40,000."""
     steps = (RatePhase(10_000.0, 10_000.0, 6.0, 0), RatePhase(40_000.0, 40_000.0, 6.0, 1))
@@ -866,6 +924,8 @@ GALLERY: Mapping[str, Callable[[Path], Path]] = {
     "mixed": mixed,
     "faults": faults,
     "several-load-generators": several_load_generators,
+    "fleet": fleet,
+    "fleet-of-twenty": fleet_of_twenty,
     "schedule": schedule,
     "reading-alone": reading_alone,
     "attest": attest,

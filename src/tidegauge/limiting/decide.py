@@ -18,7 +18,7 @@ from tidegauge.model.host import HostLink
 from tidegauge.model.load import worker_name
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.model.workload import GENERATOR_SHARE_WRONG
-from tidegauge.numbers import count, of_all
+from tidegauge.numbers import count, of_all, trimmed
 
 FULL = 0.90
 """Of a CPU allowance, a device's time or a host's CPUs: a mean over the window that leaves no room for bursts."""
@@ -204,6 +204,40 @@ def limiting_resource(load: JudgedLoad, use: WindowUse | None, ceilings: Ceiling
     return replace(first, others=tuple(limiting.as_near for limiting in rest))
 
 
+def limits_of_load_hosts(load: JudgedLoad, use: WindowUse) -> list[Limiting]:
+    """What was at its end on hosts that have load generators and no server, where each of these hosts had such an end.
+
+    [] where that is not so of one of them, or anything of a server's was at its end, too: then nobody can tell which of
+    the two limited the trial.
+    """
+    case = LimitingCase(load, use)
+    load_hosts = {worker.host for worker in case.workers} - {server.host for server in case.servers}
+    if not case.servers:  # Others' servers may be on the host that runs the trial, and not be seen.
+        load_hosts -= {""}
+    of_load, of_servers = [], []
+    for rule in _RESOURCES:
+        for limiting in rule(case):
+            host = _load_host_at_its_end(case, limiting)
+            if host in load_hosts:
+                of_load.append((host, limiting))
+            elif limiting.resource not in (Resource.CLIENT_CPU, Resource.PROCESSING):
+                of_servers.append(limiting)
+    if of_servers or {host for host, _ in of_load} != load_hosts:
+        return []
+    return [limiting for _, limiting in of_load]
+
+
+def _load_host_at_its_end(case: LimitingCase, limiting: Limiting) -> str | None:
+    """The host whose CPUs or link that is, or that of the load generator whose CPUs; None of anything else."""
+    if limiting.share is None or limiting.resource not in (Resource.CLIENT_CPU, Resource.HOST_CPU, Resource.NETWORK):
+        return None
+    if limiting.resource is Resource.CLIENT_CPU:
+        allowed = {limit.subject: limit.words for limit in _limits_by_allowance(case)}
+        is_allowance = allowed.get(limiting.subject) == limiting.words
+        return next((each.host for each in case.workers if is_allowance and case.named(each) == limiting.subject), None)
+    return next((name for name, _ in case.hosts if limiting.subject in (f"of {name}", name)), None)
+
+
 def _limits_by_allowance(case: LimitingCase) -> Iterator[Limiting]:
     """A process at the end of the CPUs that it was given, where those are fewer than the host has."""
     for process in (*case.servers, *case.workers):
@@ -219,7 +253,7 @@ def _limits_by_allowance(case: LimitingCase) -> Iterator[Limiting]:
             client = process.name in case.load.workers
             processing_cpus = case.worker_processing_cpus if client else 0.0
             processing = f" ({processing_cpus:.2f} of it consumers' processing)" if processing_cpus else ""
-            words = f"{name} used {process.cpus:.2f}{processing} of the {allowed:g} CPUs it may use{held}"
+            words = f"{name} used {process.cpus:.2f}{processing} of the {trimmed(allowed)} CPUs it may use{held}"
             of_client = Resource.PROCESSING if case.is_client_processing else Resource.CLIENT_CPU
             yield Limiting(of_client if client else Resource.SERVER_CPU, name, share, words)
 

@@ -27,16 +27,26 @@ class HostFacts:
 
 
 @dataclass(frozen=True)
+class HostLink:
+    """What a host was seen to send and receive at most, over several connections at once."""
+
+    sent_bytes_per_s: float
+    received_bytes_per_s: float
+
+
+@dataclass(frozen=True)
 class HostAtWork:
     """A host of a fleet that did some of a run: its nodes and load generators, by number from 1.
 
     `keeper`: whether what belongs to no node, such as a ZooKeeper, is there. `facts.disks` are those of servers' data.
+    `link`: None where nobody could measure it.
     """
 
     facts: HostFacts
     nodes: tuple[int, ...] = ()
     load_generators: tuple[int, ...] = ()
     keeper: bool = False
+    link: HostLink | None = None
 
 
 @dataclass(frozen=True)
@@ -381,14 +391,6 @@ class NetworkPath:
     round_trip_us_p50: float
     bytes_per_s: float
     offset_ns: tuple[float, float] | None
-
-
-@dataclass(frozen=True)
-class HostLink:
-    """What a host was seen to send and receive at most, over several connections at once."""
-
-    sent_bytes_per_s: float
-    received_bytes_per_s: float
 
 
 @dataclass(frozen=True)

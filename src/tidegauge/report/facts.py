@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -143,16 +143,23 @@ class RunFacts:
         host = self.run.facts("host")
         if not host:
             return ""
-        # Earlier versions kept no plan.
-        specs = self.run.planned or tuple(trial.spec for trial in self.run.trials if trial.spec)
         hosts = self.run.facts("hosts")
         at_work = [at_work for at_work in hosts.values() if isinstance(at_work, Mapping)]
         sentences = [f"{_hosts_at_work_words(hosts)}."] if at_work else []
         if not any(each.get("load_generators") for each in at_work):
-            data_here = not (specs and all(spec.elsewhere or spec.serverless for spec in specs))
+            data_here = not (self._specs and all(spec.elsewhere or spec.serverless for spec in self._specs))
             sentences = [f"{'Load generators here: ' if at_work else ''}{_host_words(host, data_here)}.", *sentences]
-        where = _where_all_ran(specs, self.run.measured) if self.run.trials else ""
-        return " ".join(filter(None, (*sentences, where)))
+        return " ".join(filter(None, (*sentences, self.where)))
+
+    @property
+    def where(self) -> str:
+        """Where servers and clients ran, in a sentence or two; "" of a run without trials."""
+        return _where_all_ran(self._specs, self.run.measured) if self.run.trials else ""
+
+    @property
+    def _specs(self) -> Sequence[TrialSpec]:
+        """Of all its trials; earlier versions kept no plan."""
+        return self.run.planned or tuple(trial.spec for trial in self.run.trials if trial.spec)
 
     @cached_property
     def sessions(self) -> list[str]:
@@ -199,18 +206,23 @@ def _host_words(host: Mapping[str, Any], has_data: bool) -> str:
     return ", ".join(part for part in parts if part)
 
 
+def placed_words(at_work: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What of a run is on a host, as "node" and as "load generator": "nodes 1 and 2", "load generator 3"."""
+    nodes, generators = at_work.get("nodes") or [], at_work.get("load_generators") or []
+    keeper = ["what belongs to no node"] if at_work.get("keeper") else []
+    for what, numbers, others in (("node", nodes, keeper), ("load generator", generators, [])):
+        if numbers or others:
+            listed = f"{what}{'s' if len(numbers) > 1 else ''} {join_with_and([*map(str, numbers)])}"
+            yield what, join_with_and([*([listed] if numbers else []), *others])
+
+
 def _hosts_at_work_words(hosts: Mapping[str, Any]) -> str:
     """Who ran where, and on what: "Node 1 on 10.77.0.2, node 2 on 10.77.0.3, each 2 CPUs (...), ...; ..."."""
     placed: list[tuple[tuple[str, str], str]] = []
     for address, at_work in hosts.items():
-        nodes, generators = at_work.get("nodes") or [], at_work.get("load_generators") or []
-        keeper = ["what belongs to no node"] if at_work.get("keeper") else []
-        for what, numbers, others in (("node", nodes, keeper), ("load generator", generators, [])):
-            if numbers or others:
-                listed = f"{what}{'s' if len(numbers) > 1 else ''} {join_with_and([*map(str, numbers)])}"
-                words = join_with_and([*([listed] if numbers else []), *others])
-                described = _host_words(at_work.get("facts") or {}, what == "node")
-                placed.append(((what, described), f"{words} on {address}"))
+        for what, words in placed_words(at_work):
+            described = _host_words(at_work.get("facts") or {}, what == "node")
+            placed.append(((what, described), f"{words} on {address}"))
     return capitalized(
         "; ".join(
             f"{join_first(each, PLACED_MAX)}, {'each ' if len(each) > 1 else ''}{described}"

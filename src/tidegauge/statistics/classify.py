@@ -451,13 +451,23 @@ def _shortfall_warnings(evidence: Evidence) -> list[Reason]:
     least = (1 - _rate_tolerance(evidence)) * (offered or 0.0)
     if evidence.closed_loop or not offered or achieved >= least:
         return []
-    reached = f"{count(achieved)} of {count(offered)} msg/s ({achieved / offered:.0%})"
     failed_msgs_per_s = offered * evidence.failed / max(1, evidence.window_intended)
     # What failed is owed to nobody, so it lengthens no queue.
     if _is_generators(evidence) or workers_held_back(evidence) or achieved + failed_msgs_per_s >= least:
-        return [Reason(ReasonKind.RATE_NOT_REACHED, f"the offered rate was not reached: {reached}")]
+        return [rate_not_reached(achieved, offered)]
     grows = "while that lasts its latency grows, so it depends on the length of the trial"
+    reached = _reached_words(achieved, offered)
     return [Reason(ReasonKind.NOT_KEPT_UP, f"the system did not keep up: {reached}; {grows}")]
+
+
+def rate_not_reached(achieved_msgs_per_s: float, offered_msgs_per_s: float) -> Reason:
+    """Says that less came through than was offered, and nothing of whose fault that is."""
+    reached = _reached_words(achieved_msgs_per_s, offered_msgs_per_s)
+    return Reason(ReasonKind.RATE_NOT_REACHED, f"the offered rate was not reached: {reached}")
+
+
+def _reached_words(achieved: float, offered: float) -> str:
+    return f"{count(achieved)} of {count(offered)} msg/s ({achieved / offered:.0%})"
 
 
 def _rate_tolerance(evidence: Evidence) -> float:

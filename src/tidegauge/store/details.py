@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import TypedDict
 
+from tidegauge.model.host import HostLink
 from tidegauge.plain import grouped
 from tidegauge.statistics.histograms import EMPTY, Histogram, add_histograms
 from tidegauge.store.documents import mapping_of, part_of, read_object, typed_or_none
@@ -137,6 +138,8 @@ class TrialDetails:
     """What was used, a row a second (`store.telemetry.use_rows`)."""
     metrics: tuple[Mapping[str, Any], ...] = ()
     """What servers reported of themselves (`store.telemetry.metric_rows`)."""
+    links: Mapping[str, HostLink] = field(default_factory=dict)
+    """What the links of a fleet's hosts were measured to carry, by address."""
 
 
 def read_details(trial: StoredTrial) -> TrialDetails:
@@ -160,7 +163,10 @@ def read_details(trial: StoredTrial) -> TrialDetails:
 
 def details_of(run: StoredRun) -> dict[str, TrialDetails]:
     """Everything that reports show of a run's trials, by their ids."""
-    return {trial.trial_id: read_details(trial) for trial in run.trials}
+    hosts = run.facts("hosts").items()
+    links = {address: typed_or_none(HostLink, mapping_of(at_work).get("link")) for address, at_work in hosts}
+    known_links = {address: link for address, link in links.items() if link is not None}
+    return {trial.trial_id: replace(read_details(trial), links=known_links) for trial in run.trials}
 
 
 def _read_second_rows(directory: Path) -> tuple[Mapping[str, Any], ...]:

@@ -147,6 +147,8 @@ LAST_BYTES = 256 * 1024
 
 OF_HOST = "host_cpu_percent of "
 """With its address, the column of a fleet's other host."""
+SENT_BY, RECEIVED_BY = "sent_bytes_per_s of ", "received_bytes_per_s of "
+"""Likewise the columns of its network."""
 WRITTEN_TO = "disk_written_bytes of "
 """With its name, the column of one of several disks."""
 _END = 1 << 63
@@ -227,11 +229,17 @@ def _join_tables(directory: Path, read: Read = read_telemetry) -> Iterator[Row]:
         at = host["from_mono_ns"]
         servers = [row for row in processes.rows_at(at) if not WORKER.fullmatch(row["process"])]
         # Of a fleet's other hosts the larger where one was heard twice.
-        cpu_by_host: Row = {}
+        use_by_host: Row = {}
         for row in hosts.rows_at(at):
-            name = f"{OF_HOST}{row['host']}"
-            cpu_by_host[name] = max(cpu_by_host.get(name, 0.0), _cpu_percent(row, max(1e-3, row["seconds"])))
-        yield _row_of_look(host, servers, devices.rows_at(at)) | cpu_by_host
+            seconds = max(1e-3, row["seconds"])
+            for kind, used in (
+                (OF_HOST, _cpu_percent(row, seconds)),
+                (SENT_BY, row["network_sent_bytes"] / seconds),
+                (RECEIVED_BY, row["network_received_bytes"] / seconds),
+            ):
+                name = f"{kind}{row['host']}"
+                use_by_host[name] = max(use_by_host.get(name, 0.0), used)
+        yield _row_of_look(host, servers, devices.rows_at(at)) | use_by_host
 
 
 class _Looks:

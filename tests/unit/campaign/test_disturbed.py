@@ -11,11 +11,17 @@ from typing import Any
 import pytest
 from compared_runs import blocks_of, made
 from disturbance_samples import PEAK, Machine, full
-from reasons import reasons_of, texts_of
+from reasons import NOT_KEPT_UP, reasons_of, texts_of
 from run_samples import result, spec
 from shown_runs import rendered, stored
 
-from tidegauge.campaign.run.disturbed import await_calm_cpus, disturbance_decides, reason_of, with_disturbances
+from tidegauge.campaign.run.disturbed import (
+    await_calm_cpus,
+    disturbance_decides,
+    reason_of,
+    with_disturbances,
+    with_load_hosts_judged,
+)
 from tidegauge.cli.main import run_command
 from tidegauge.cli.running import CODES
 from tidegauge.errors import UserError
@@ -27,7 +33,7 @@ from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.plain import plain_value, typed_value
 from tidegauge.report.ending import ending
-from tidegauge.report.html.answer import DOUBT, GOOD, answer
+from tidegauge.report.html.answer import BAD, DOUBT, GOOD, answer
 from tidegauge.report.markdown import run_markdown
 from tidegauge.report.screen import run_screen
 from tidegauge.report.terminal import run_report
@@ -172,3 +178,28 @@ def test_waiting_has_a_limit() -> None:
 
 def test_where_nobody_looks_nobody_waits() -> None:
     assert waited([]) == (3.0, [])
+
+
+LINK = Limiting(Resource.NETWORK, "of 10.0.0.9", 0.99, "12.4 MB/s sent by 10.0.0.9 of 12.5 MB/s that it can")
+
+
+def test_a_load_host_at_its_end_makes_a_trial_that_missed_its_rate_invalid(tmp_path: Path) -> None:
+    behind = result(spec(), msgs_per_s=8_000.0, offered_msgs_per_s=20_000.0, warnings=NOT_KEPT_UP)
+    found = with_load_hosts_judged(behind, [LINK])
+    assert found.validity is Validity.INVALID
+    (reason,) = found.reasons
+    assert reason.kind is ReasonKind.HELD_BACK
+    assert str(reason).startswith(
+        "the load generator's host was at its end, and not the system: 12.4 MB/s sent by 10.0.0.9 of 12.5 MB/s that it "
+        "can; the offered rate was not reached: 8,000 of 20,000 msg/s (40%) (give the load generator more of that"
+    )
+    assert [warning.kind for warning in found.warnings] == [ReasonKind.RATE_NOT_REACHED], "nothing of the system"
+    (badge,) = [badge for badge in answer(stored(tmp_path, found)).badges if "enerator" in badge.text]
+    assert (badge.state, badge.text) == (BAD, "Generator was held back in the only trial")
+
+
+def test_a_load_host_at_its_end_is_no_fault_where_the_rate_was_reached() -> None:
+    reached = result(spec(), offered_msgs_per_s=20_000.0)
+    assert with_load_hosts_judged(reached, [LINK]) is reached
+    behind = result(spec(), msgs_per_s=8_000.0, offered_msgs_per_s=20_000.0, warnings=NOT_KEPT_UP)
+    assert with_load_hosts_judged(behind, []) is behind

@@ -24,7 +24,7 @@ from limiting_samples import (
 from run_samples import result, spec, totals
 
 from tidegauge.campaign.run.trial import use as of_trial
-from tidegauge.limiting.decide import JudgedLoad, limiting_resource
+from tidegauge.limiting.decide import limiting_resource, limits_of_load_hosts
 from tidegauge.limiting.window_use import DeviceShare, ThreadShare, WindowUse
 from tidegauge.model.host import HostLink
 from tidegauge.model.level import LevelFinding
@@ -337,9 +337,7 @@ def test_reading_is_judged_without_the_producers_side() -> None:
     assert found(load(reads=True)).resource is Resource.UNKNOWN
 
 
-def test_what_is_judged_is_the_trials_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    judged: list[JudgedLoad] = []
-    monkeypatch.setattr(of_trial, "limiting_resource", lambda load, _use, _ceilings: judged.append(load))
+def test_what_is_judged_is_the_trials_own() -> None:
     trial = replace(spec(experiment="peak"), attached=True)
     trial = replace(trial, workload=replace(trial.workload, topics=2, producers=3, arrival=Arrival.CLOSED_LOOP))
     metrics = (Metric("sync_ms", "", "x", is_sync_ms=True), Metric("other_ms", "", "y"))
@@ -356,9 +354,10 @@ def test_what_is_judged_is_the_trials_own(monkeypatch: pytest.MonkeyPatch) -> No
     )
     made = totals()
     made = replace(made, window=replace(made.window, blocked_ns=90 * 10**9))
-    for trial_result, seen in ((result(trial), use), (result(trial, level=LevelFinding(2, ())), None)):
-        of_trial.limiting_of(session, trial_result, made, seen, of_trial.measured_of(session, trial_result, seen))
-    first, second = judged
+    first, second = (
+        of_trial.judged_load(session, trial_result, made, seen, of_trial.measured_of(session, trial_result, seen))
+        for trial_result, seen in ((result(trial), use), (result(trial, level=LevelFinding(2, ())), None))
+    )
     assert first.service_ms == pytest.approx(1.2), "the mean service time, not the response"
     assert (first.blocked_share, first.in_flight_max) == (pytest.approx(0.5), 30_000)
     assert (first.local_sync, first.nodes_needed, first.sync_ms) == (True, 1, 6.0)
@@ -463,3 +462,61 @@ def test_lost_segments_are_those_of_a_host() -> None:
     lossy = host(tcp_segments=100_000, tcp_retransmits=5_000)
     answer = on_hosts(ELSEWHERE, [*SERVERS, CLIENT], {**QUIET, "10.0.0.1": lossy})
     assert (answer.resource, answer.subject) == (Resource.NETWORK, "of 10.0.0.1")
+
+
+SLOW = HostLink(12.5 * MB, 12.5 * MB)
+FAST = HostLink(1250.0 * MB, 1250.0 * MB)
+ONE_LOAD_HOST = replace(
+    ELSEWHERE, offered_msgs_per_s=20_000.0, msgs_per_s=12_000.0, links=dict.fromkeys(QUIET, FAST) | {"10.0.0.9": SLOW}
+)
+FULL_LINK = host(network_sent_bytes_per_s=12.4 * MB)
+FULL_CPU = host(cpu_share=0.98, cpu_stall_share=0.6)
+
+
+def of_load_hosts(others: dict[str, Any], *more: Any, judged: Any = ONE_LOAD_HOST) -> list[str]:
+    use = WindowUse(10.0, host(), (*SERVERS, CLIENT, *more), (), others={**QUIET, **others})
+    return [limiting.words for limiting in limits_of_load_hosts(judged, use)]
+
+
+class TestLoadHostsAtTheirEnd:
+    def test_its_link(self) -> None:
+        assert of_load_hosts({"10.0.0.9": FULL_LINK}) == ["12.4 MB/s sent by 10.0.0.9 of 12.5 MB/s that it can"]
+
+    def test_its_cpus(self) -> None:
+        assert of_load_hosts({"10.0.0.9": FULL_CPU}) == [
+            "98% of 4 CPUs (load generator 0.50, everything else 3.42); tasks waited for a CPU 60% of the time"
+        ]
+
+    def test_the_cpus_that_the_load_generator_was_given(self) -> None:
+        given = replace(CLIENT, cpus=0.98, cpus_allowed=1.0)
+        use = WindowUse(10.0, host(), (*SERVERS, given), (), others=QUIET)
+        (limiting,) = limits_of_load_hosts(ONE_LOAD_HOST, use)
+        assert limiting.words == "worker-1 on 10.0.0.9 used 0.98 of the 1 CPUs it may use"
+
+    def test_none_is_named_where_a_server_was_at_its_end_too(self) -> None:
+        assert not of_load_hosts({"10.0.0.9": FULL_LINK, "10.0.0.1": FULL_CPU})
+        at_their_ends = host(network_received_bytes_per_s=12.4 * MB)
+        slow = replace(ONE_LOAD_HOST, links=dict.fromkeys(QUIET, SLOW))
+        assert not of_load_hosts({"10.0.0.9": FULL_LINK, "10.0.0.1": at_their_ends}, judged=slow)
+
+    def test_none_is_named_where_a_server_shares_the_host(self) -> None:
+        assert not of_load_hosts({"10.0.0.1": FULL_CPU})
+        beside = replace(SERVERS[0], host="10.0.0.9")
+        use = WindowUse(10.0, host(), (beside, CLIENT), (), others={**QUIET, "10.0.0.9": FULL_CPU})
+        assert not limits_of_load_hosts(ONE_LOAD_HOST, use)
+
+    def test_each_of_several_must_be(self) -> None:
+        second = process("worker-2", host="10.0.0.8")
+        both = replace(ONE_LOAD_HOST, workers=("worker-1", "worker-2"), links={**ONE_LOAD_HOST.links, "10.0.0.8": SLOW})
+        assert not of_load_hosts({"10.0.0.9": FULL_LINK, "10.0.0.8": host()}, second, judged=both)
+        assert len(of_load_hosts({"10.0.0.9": FULL_LINK, "10.0.0.8": FULL_LINK}, second, judged=both)) == 2
+
+    def test_lost_segments_are_no_end(self) -> None:
+        assert not of_load_hosts({"10.0.0.9": host(tcp_retransmits=5000)})
+
+    def test_a_host_on_which_servers_of_others_may_be_hidden_is_none(self) -> None:
+        attached = replace(ONE_LOAD_HOST, servers=())
+        use = WindowUse(10.0, FULL_CPU, (process("worker-1"),), ())
+        assert not limits_of_load_hosts(attached, use)
+        apart = WindowUse(10.0, FULL_CPU, (process("worker-1"), SERVERS[0]), (), others=QUIET)
+        assert len(limits_of_load_hosts(ONE_LOAD_HOST, apart)) == 1

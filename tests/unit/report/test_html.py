@@ -8,11 +8,12 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from gallery_samples import search_of_a_sweep, search_of_goals, sweep_of_three
+from gallery_samples import fleet, fleet_of_twenty, search_of_a_sweep, search_of_goals, sweep_of_three
 from markupsafe import escape
 from reasons import reasons_of
 from report_samples import HOSTILE, KAFKA, PULSAR, interrupted_run, sample_run
@@ -549,3 +550,62 @@ class TestIndex:
 
     def test_no_runs(self) -> None:
         assert "There are no runs yet." in index_page([])
+
+
+def table_of(page: str, caption: str) -> list[list[str]]:
+    """The cells of a table, its heads first, as a reader sees them."""
+    table = page.partition(f'<caption class="hidden">{caption}</caption>')[2].partition("</table>")[0]
+    return [
+        [unescape(re.sub("<[^>]*>", "", cell)) for cell in re.findall(r"<t[hd][ >].*?</t[hd]>", row, re.DOTALL)]
+        for row in re.findall("<tr>.*?</tr>", table, re.DOTALL)
+    ]
+
+
+class TestHosts:
+    def test_a_fleets_hosts_are_a_table_on_the_first_screen(self, tmp_path: Path) -> None:
+        text = page_of(fleet(tmp_path))
+        assert table_of(text, "Hosts") == [
+            ["host", "runs", "CPUs", "memory", "data on", "link out/in, MB/s", "clock, us"],
+            ["10.77.0.2", "node 1", "16", "64 GiB", "xfs on nvme1n1", "1,250/1,200", "-"],
+            ["10.77.0.3", "node 2", "16", "64 GiB", "xfs on nvme1n1", "1,250/1,200", "-"],
+            ["10.77.0.4", "node 3 and what belongs to no node", "16", "64 GiB", "xfs on nvme1n1", "1,250/1,200", "-"],
+            ["10.77.0.5", "load generator 1", "8", "32 GiB", "-", "1,250/1,200", "\u00b19"],
+            ["10.77.0.6", "load generator 2", "8", "32 GiB", "-", "0.125/0.12", "\u00b19"],
+        ]
+        assert text.index('id="hosts"') < text.index("<nav")
+        assert "<details open><summary>5 hosts: 3 with servers, 2 with load generators</summary>" in text
+        same = (
+            "The same on all of them: processor Xeon Gold 6326, kernel Linux 6.1.0-28, clock source tsc and Tidegauge "
+        )
+        assert same in text
+        # Once on the first screen: the table says it, and the sentence stands with how to reproduce it.
+        assert text.count("node 3 and what belongs to no node on 10.77.0.4") == 1
+
+    def test_what_differs_is_a_column_and_what_no_host_says_is_none(self, tmp_path: Path) -> None:
+        path = fleet(tmp_path)
+        kept = json.loads((path / "environment.json").read_text())
+        for number, host in enumerate(kept["hosts"].values()):
+            host["facts"]["kernel"] = f"Linux 6.{number % 2}"
+            host["facts"]["disks"] = {"/dev/shm": {"file_system": "tmpfs", "in_memory": "tmpfs at /dev/shm"}}
+            host["link"] = None
+        (path / "environment.json").write_text(json.dumps(kept))
+        heads, first, second, *_ = table_of(page_of(path), "Hosts")
+        assert heads == ["host", "runs", "CPUs", "memory", "kernel", "data on", "clock, us"]
+        assert first[4:6] == ["Linux 6.0", "tmpfs, in memory"]
+        assert second[4] == "Linux 6.1"
+
+    def test_many_are_shown_on_demand(self, tmp_path: Path) -> None:
+        text = page_of(fleet_of_twenty(tmp_path))
+        assert "<details><summary>20 hosts: 12 with servers, 8 with load generators</summary>" in text
+        assert len(table_of(text, "Hosts")) == 21
+
+    def test_the_host_of_the_command_is_one_where_load_generators_are_there(self, tmp_path: Path) -> None:
+        path = fleet(tmp_path)
+        kept = json.loads((path / "environment.json").read_text())
+        for host in list(kept["hosts"])[3:]:
+            del kept["hosts"][host]
+        (path / "environment.json").write_text(json.dumps(kept))
+        assert table_of(page_of(path), "Hosts")[-1][:3] == ["laptop", "load generator 1", "4"]
+
+    def test_a_run_on_one_host_has_none(self, page: str) -> None:
+        assert 'id="hosts"' not in page

@@ -223,7 +223,8 @@ class TestEachPicture:
             assert provenance_words(run) in drawn.words, drawn.plot.title
             assert f"Run {run.name} of " in drawn.words
             assert " messages" in drawn.words
-            assert "2 CPUs (Xeon)" in drawn.words or not run.facts("host")
+            host = "16 CPUs (Xeon Gold 6326)" if run.facts("hosts") else "2 CPUs (Xeon)"
+            assert host in drawn.words or not run.facts("host")
 
     def test_categories_are_not_joined_and_hide_no_point(self, gallery: Gallery, name: str) -> None:
         for drawn in gallery.pictures(name):
@@ -886,3 +887,25 @@ def test_the_gallery_draws_nothing_where_it_is_asked_for_help_or_for_what_it_lac
     assert ended.value.code == code
     said = capsys.readouterr()
     assert printed in (said.err if code else said.out)
+
+
+def test_links_of_a_fleet_are_drawn_against_what_they_can_carry(gallery: Gallery) -> None:
+    plots = {drawn.plot.title: drawn for drawn in gallery.pictures("fleet")}
+    slow = plots["Sent by 10.77.0.6"]
+    assert {value for series in slow.plot.series for value in series.y} == {0.12}
+    assert [(line.value, line.label) for line in slow.plot.lines] == [(0.125, "its link")]
+    assert "Bytes that this host sent a second over its network, whoever did; its link can carry at most 0.12 MB/s" in (
+        slow.plot.description
+    )
+    # A line far above all others would press them onto the axis: then it is said alone.
+    fast = plots["Sent by 10.77.0.5"]
+    assert {value for series in fast.plot.series for value in series.y} == {40.0}
+    assert fast.plot.lines == ()
+    assert "its link can carry at most 1,250 MB/s" in fast.plot.description
+    assert {value for series in plots["Received by 10.77.0.5"].plot.series for value in series.y} == {4.0}
+
+
+def test_of_many_links_those_closest_to_their_ends_are_drawn(gallery: Gallery) -> None:
+    titles = [drawn.plot.title for drawn in gallery.pictures("fleet-of-twenty")]
+    assert sum(title.startswith(("Sent by", "Received by")) for title in titles) == 8
+    assert "Sent by 10.77.0.6" in titles

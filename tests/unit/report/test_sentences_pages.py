@@ -112,7 +112,7 @@ from tidegauge.store.details import Disclosed
 from tidegauge.store.read import StoredRun
 
 MODULES = (
-    *(f"report/html/{name}.py" for name in ("answer", "disclosure", "first_table", "page", "sections")),
+    *(f"report/html/{name}.py" for name in ("answer", "disclosure", "first_table", "hosts", "page", "sections")),
     *(f"report/plots/{name}.py" for name in ("context", "curves", "draw", "effects", "model", "overview", "sweep")),
     *(f"report/plots/{name}.py" for name in ("compared", "draw_cells", "heat", "paper")),
     "report/html/comparison.py",
@@ -151,6 +151,13 @@ def _subscribed(**changes: object) -> dict[str, object]:
 
 def _spec(**changes: object) -> dict[str, object]:
     return {"spec": replace(run_named("one-system")[0].measured[0].spec, **changes)}  # type: ignore[arg-type]
+
+
+def _loaded_from_here() -> StoredRun:
+    """A fleet of servers, measured from a host that does not say its name."""
+    run, _ = run_named("fleet")
+    servers = {address: at_work for address, at_work in run.facts("hosts").items() if at_work["nodes"]}
+    return replace(run, environment={"host": {"cpus": 4}, "hosts": servers})
 
 
 def _late_and_worse() -> StoredRun:
@@ -243,8 +250,8 @@ SCENES |= {
         name: _whole(name)
         for name in (
             "one-system", "three-blocks", "sweep-of-levels", "search-of-a-sweep", "search-of-blocks",
-            "curves-of-a-sweep", "catch-up", "several-load-generators", "reading-alone", "attest", "all-invalid",
-            "nothing-acknowledged", "cut-off", "many-points", "two-rates", "schedule", "sweep-of-rates",
+            "curves-of-a-sweep", "catch-up", "several-load-generators", "fleet", "reading-alone", "attest",
+            "all-invalid", "nothing-acknowledged", "cut-off", "many-points", "two-rates", "schedule", "sweep-of-rates",
             "search-of-a-long-sweep", "search-with-doubt", "mixed",
         )
     },
@@ -286,6 +293,9 @@ SCENES |= {
             kind=ReasonKind.BUSY_CONSUMER,
         ),
     ),
+    "host held back": _one(
+        validity=Validity.INVALID, reasons=reasons_of("its host or link was slow", kind=ReasonKind.HELD_BACK)
+    ),
     "client CPU": _one(limiting=limited_by(Resource.CLIENT_CPU)),
     "host CPU": _one(limiting=limited_by(Resource.HOST_CPU)),
     "disk": _one(limiting=limited_by(Resource.DISK)),
@@ -319,6 +329,8 @@ SCENES |= {
         replace(run_named("one-system")[0], campaign_path=__file__), run_named("one-system")[1]
     ),
     "page of cuts": lambda: page(*run_named("attest")),
+    "page of a fleet": lambda: page(*run_named("fleet")),
+    "page of a fleet with load generators here": lambda: page(_loaded_from_here(), run_named("fleet")[1]),
 }  # fmt: skip
 
 
@@ -347,6 +359,8 @@ CLAIMS = [
     Claim(", and spoilt {} of them", "generator late and worse", "generator late"),
     Claim("In {} the load generator's own consumers", "consumers slow", "generator late"),
     Claim("Generator's consumers slow in {}", "consumers slow", "generator late"),
+    Claim("In {} a load generator's own host or link", "host held back", "consumers slow"),
+    Claim("Generator was held back in {}", "host held back", "consumers slow"),
     Claim("The load generator was the limit in {}, not", "client CPU", "host CPU"),
     Claim("In {} all CPUs of a host were busy", "host CPU", "disk"),
     Claim("Generator may be limited: all CPUs busy", "host CPU", "disk"),
@@ -786,6 +800,12 @@ CLAIMS += [
         "Lag of the load generator itself", "largest in each second, ms", "How late the load generator was by itself",
     ),
     Claim("Share of that host's CPUs that were busy", "several-load-generators", "one-system"),
+    *claims_of("fleet", "one-system", "MB/s over its network", "Bytes that this host {} a second over its network"),
+    Claim("its link can carry at most {}", "fleet", "several-load-generators"),
+    Claim("what its link can carry is not known", "several-load-generators", "fleet"),
+    Claim("The same on all of them: {}.", "page of a fleet", "page of a load"),
+    Claim("link out/in, MB/s", "page of a fleet", "page of a load"),
+    Claim("host of the command", "page of a fleet with load generators here", "page of a fleet"),
     Claim("One line for each trial; the first ones only", "seven repeats", "lines of three repeats"),
     Claim("One line for each trial.", "lines of three repeats", "lines over time"),
     Claim("Of each {} the least and the largest value.", "lines of ten minutes", "lines over time"),

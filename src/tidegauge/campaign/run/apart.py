@@ -107,6 +107,7 @@ class Apart:
                 ),
                 load_generators=tuple(numbers.get(address, ())),
                 keeper=any(keeper.address == address for keeper in self.keepers),
+                link=self.links.get(address),
             )
             for address, facts_of_host in facts.items()
         }

@@ -17,8 +17,9 @@ from tidegauge.model.disturbance import Disturbance, Harm
 from tidegauge.model.events import Note, Observer
 from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import MeasuredResult, Validity
-from tidegauge.model.use import Sample
+from tidegauge.model.use import Limiting, Sample
 from tidegauge.numbers import join_with_and
+from tidegauge.statistics.classify import rate_not_reached
 
 SWITCH = "TIDEGAUGE_DISTURBANCE"
 """Environment variable: "decide" (default) or "report" = what others disturb is said and decides nothing."""
@@ -65,6 +66,27 @@ def with_disturbances(result: Result, measured: MeasuredTrial, use: WindowUse | 
         warnings=(*result.warnings, *noted),
         disturbances=disturbances_seen,
         accounts=cpu_accounts(measured, use),
+    )
+
+
+def with_load_hosts_judged(result: Result, limits: Sequence[Limiting]) -> Result:
+    """The result, INVALID if less than was offered came through for what was at its end on its load hosts. Pure.
+
+    `limits`: as `limiting.decide.limits_of_load_hosts` names them.
+    """
+    offered = result.offered_msgs_per_s
+    if not limits or not offered or not result.is_warned_of(ReasonKind.NOT_KEPT_UP):
+        return result
+    reached = rate_not_reached(result.msgs_per_s, offered)
+    words = join_with_and([limiting.words for limiting in limits])
+    text = f"the load generator's host was at its end, and not the system: {words}; {reached.text}"
+    remedy = "give the load generator more of that, or more hosts (tidegauge fleet check); or offer a lower rate"
+    return replace(
+        result,
+        validity=Validity.INVALID,
+        reasons=(Reason(ReasonKind.HELD_BACK, text, remedy), *result.reasons),
+        # That it did not keep up would be said of the system.
+        warnings=tuple(reached if warning.kind is ReasonKind.NOT_KEPT_UP else warning for warning in result.warnings),
     )
 
 

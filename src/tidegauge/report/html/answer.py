@@ -313,7 +313,7 @@ def _read_badge(subscriptions: Sequence[ReadSubscription]) -> Badge:
 
 
 def _millions_text(number: int) -> str:
-    return f"{number / 1e6:.3g} million" if number >= 1e6 else count(number)
+    return f"{rounded(number / 1e6)} million" if number >= 1e6 else count(number)
 
 
 def _generator_badge(results: Sequence[MeasuredResult]) -> Badge:
@@ -335,6 +335,11 @@ def _generator_badge(results: Sequence[MeasuredResult]) -> Badge:
             "end-to-end times and backlog are not the system's."
         )
         return Badge(BAD, f"Generator's consumers slow in {of_all(len(slow), len(results), 'trial')}", sentence)
+    held_back = [result for result in results if result.is_doubted_for(ReasonKind.HELD_BACK)]
+    if held_back:
+        held_in = of_all(len(held_back), len(results), "trial")
+        sentence = f"In {held_in} a load generator's own host or link held it back, and not the system."
+        return Badge(BAD, f"Generator was held back in {held_in}", sentence)
     limited = [
         result
         for result in results

@@ -25,6 +25,7 @@ from tidegauge.report.history import NOT_TESTED, history_notes
 from tidegauge.report.html import disclosure
 from tidegauge.report.html.answer import answer
 from tidegauge.report.html.first_table import first_table
+from tidegauge.report.html.hosts import hosts_table
 from tidegauge.report.html.index_rows import index_heads
 from tidegauge.report.html.sections import sections
 from tidegauge.report.plots.model import LOOKS, Details, Plot, data_table, look
@@ -68,6 +69,8 @@ def report_page(run: StoredRun, details: Details) -> str:
         looks=LOOKS,
         words=WORDS,
         host=facts.host,
+        hosts=hosts_table(run),
+        where=facts.where,
         levels=levels,
         witnesses=[
             (result.spec.trial_id, result.spec.system, f"{syncs.agreement.value}: {syncs.words}")

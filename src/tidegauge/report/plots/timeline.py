@@ -14,15 +14,17 @@ from statistics import median
 from typing import Any
 
 from tidegauge.comparison.compared_trials import ComparedTrials
+from tidegauge.model.host import HostLink
 from tidegauge.model.trial import MeasuredResult, Validity, family
 from tidegauge.model.workload import DURING, PHASES, late_names
-from tidegauge.numbers import capitalized, duration
+from tidegauge.numbers import capitalized, duration, mb_per_s
 from tidegauge.report.findings import faults_by_number
 from tidegauge.report.plots.context import context_of_trials, validity_words
 from tidegauge.report.plots.model import (
     Axis,
     Details,
     Form,
+    Line,
     Plot,
     Scale,
     Series,
@@ -31,7 +33,7 @@ from tidegauge.report.plots.model import (
     values_per_stretch,
 )
 from tidegauge.store.details import TrialDetails
-from tidegauge.store.telemetry import OF_HOST, WRITTEN_TO, metric_column
+from tidegauge.store.telemetry import OF_HOST, RECEIVED_BY, SENT_BY, WRITTEN_TO, metric_column
 from tidegauge.systems import registry
 from tidegauge.systems.metrics import Combine
 
@@ -39,6 +41,10 @@ POINTS_MAX = 300
 """Points of a line: more than a plot has pixels to tell apart."""
 TRIALS_MAX = 6
 """Trials of one system that are drawn; with more, lines can't be told apart."""
+LINKS_MAX = 8
+"""Directions of links that are drawn."""
+NEAR_SHARE = 0.5
+"""Of its ceiling that a figure must reach for this to be drawn: far from it, all lines would lie on the axis."""
 _GAP = 2.5
 """Seconds are missing where two follow each other by this many times what those beside them do."""
 _APART_S = 1.0
@@ -65,6 +71,7 @@ class Chart:
         scheduled: it has a meaning only where there is a schedule.
         at_end: it is how much there was at the end of a second, where it is drawn; else what came in a second, which is
             drawn in its middle, so that no line falls long before what made it fall.
+        ceiling: the most that it can be, which is drawn where it comes near.
     """
 
     name: str
@@ -75,6 +82,7 @@ class Chart:
     scheduled: bool = False
     at_end: bool = False
     rows: RowsOf = RowsOf.SECONDS
+    ceiling: float | None = None
 
 
 def as_is(name: str, factor: float = 1.0) -> Column:
@@ -244,7 +252,33 @@ def used_charts(compared: ComparedTrials, details: Details) -> tuple[Chart, ...]
         for column in columns
         if column.startswith(WRITTEN_TO)
     ]  # fmt: skip
-    return (*USED, *hosts, *disks, *_metric_charts(compared, trials), *RESOURCES)
+    links = {address: link for trial in trials for address, link in trial.links.items()}
+    return (*USED, *hosts, *_link_charts(trials, links), *disks, *_metric_charts(compared, trials), *RESOURCES)
+
+
+def _link_charts(trials: Sequence[TrialDetails], links: Mapping[str, HostLink]) -> list[Chart]:
+    """What a fleet's hosts sent and received beside what their links can, of those that came closest to it."""
+    closest: list[tuple[float, Chart]] = []
+    largest: dict[str, float] = {}
+    for row in (row for trial in trials for row in trial.use):
+        for column, value in row.items():
+            if column.startswith((SENT_BY, RECEIVED_BY)) and value is not None:
+                largest[column] = max(largest.get(column, 0.0), float(value))
+    for column, most in sorted(largest.items()):
+        is_sent = column.startswith(SENT_BY)
+        host = column.removeprefix(SENT_BY if is_sent else RECEIVED_BY)
+        link = links.get(host)
+        can = (link.sent_bytes_per_s if is_sent else link.received_bytes_per_s) if link else None
+        words = f"its link can carry at most {mb_per_s(can)}" if can else "what its link can carry is not known"
+        name, way = f"{'sent' if is_sent else 'received'}-by-{host}", "Sent" if is_sent else "Received"
+        chart = Chart(
+            name, f"{way} by {host}", _y_axis("MB/s over its network"), as_is(column, 1e-6),
+            f"Bytes that this host {way.lower()} a second over its network, whoever did; {words}",
+            rows=RowsOf.USE, ceiling=can / 1e6 if can else None,
+        )  # fmt: skip
+        closest.append((most / can if can else 0.0, chart))
+    closest.sort(key=lambda each: -each[0])
+    return [chart for _, chart in closest[:LINKS_MAX]]
 
 
 def reason_charts(compared: ComparedTrials, details: Details) -> tuple[Chart, ...]:
@@ -357,9 +391,11 @@ def _chart_plot(chart: Chart, plot_id: str, series: list[Series], spans: tuple[S
     fault_words = f" Faults: {'; '.join(faults)}." if faults else ""
     description = f"{chart.meaning}. {'; '.join(parts)}.{fault_words}"
     reading_words = " ".join(filter(None, (reading, _thinned_words(series))))
-    return Plot(
-        plot_id, chart.title, description, x, chart.axis, tuple(map(_thin_series, series)), spans, reading=reading_words
-    )
+    largest_of_all = max((value for line in series for value in line.y if value is not None), default=0.0)
+    is_near = chart.ceiling is not None and largest_of_all >= NEAR_SHARE * chart.ceiling
+    lines = (Line(chart.ceiling, "its link"),) if is_near and chart.ceiling else ()
+    drawn = tuple(map(_thin_series, series))
+    return Plot(plot_id, chart.title, description, x, chart.axis, drawn, spans, lines, reading=reading_words)
 
 
 _ROWS_APART_S = 1.5

@@ -8,18 +8,18 @@ from typing import TypeVar
 
 from tidegauge.agent.api import ServersSeen
 from tidegauge.campaign.plan.generators import known_rate_max
-from tidegauge.campaign.run.disturbed import rate_counts, with_disturbances
+from tidegauge.campaign.run.disturbed import rate_counts, with_disturbances, with_load_hosts_judged
 from tidegauge.campaign.run.running_trial import RunningTrial, server_directories
 from tidegauge.campaign.run.telemetry import UseRecorder
 from tidegauge.durability import Level, level_named
 from tidegauge.hosts.loop_disk import device_number
-from tidegauge.limiting.decide import JudgedLoad, limiting_resource
+from tidegauge.limiting.decide import JudgedLoad, limiting_resource, limits_of_load_hosts
 from tidegauge.limiting.disturbance import MeasuredTrial
 from tidegauge.limiting.window_use import WindowUse
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import LoadResult, MeasuredResult
-from tidegauge.model.use import Limiting, Seen
+from tidegauge.model.use import Seen
 from tidegauge.model.workload import Workload
 from tidegauge.statistics.figures import processing_cpu_cores
 from tidegauge.usage import connections_of
@@ -47,7 +47,9 @@ def with_use(trial: RunningTrial, result: Result, totals: TotalFigures, use: Win
     """The result with what limited it and, as far as that was seen, what was used meanwhile."""
     result = with_servers_seen(trial, result, use)
     measured = measured_of(trial, result, use)
-    limits = limiting_of(trial, result, totals, use, measured)
+    load = judged_load(trial, result, totals, use, measured)
+    limits = limiting_resource(load, use, trial.resources.ceilings.ceilings if trial.resources.ceilings else None)
+    result = with_load_hosts_judged(result, limits_of_load_hosts(load, use) if use is not None else ())
     result = with_disturbances(result, measured, use, decides=trial.resources.disturbance_decides)
     if use is None:
         return replace(result, limiting=limits)
@@ -80,10 +82,10 @@ def seen_of(use: WindowUse) -> Seen:
     )
 
 
-def limiting_of(
+def judged_load(
     trial: RunningTrial, result: MeasuredResult, totals: TotalFigures, use: WindowUse | None, measured: MeasuredTrial
-) -> Limiting:
-    """What limited the trial."""
+) -> JudgedLoad:
+    """The load as what limited it is judged."""
     spec = trial.spec
     window = totals.window
     producers = max(1, spec.workload.topics * spec.workload.producers)
@@ -91,7 +93,7 @@ def limiting_of(
     load = result if isinstance(result, LoadResult) else None
     reads = load is None or load.catch_up is not None
     busy = load.busy_consumer if load else None
-    load_of_trial = JudgedLoad(
+    return JudgedLoad(
         msgs_per_s=result.msgs_per_s,
         offered_msgs_per_s=None if reads else result.offered_msgs_per_s,
         blocked_share=window.blocked_ns / 1e9 / max(1e-9, result.measured_s) / producers,
@@ -116,8 +118,6 @@ def limiting_of(
         held_back=result.is_doubted_for(ReasonKind.HELD_BACK),
         links=trial.resources.links,
     )
-    ceilings = trial.resources.ceilings
-    return limiting_resource(load_of_trial, use, ceilings.ceilings if ceilings else None)
 
 
 def _left_behind_share(load: LoadResult | None, intended: int) -> float:
