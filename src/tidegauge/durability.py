@@ -25,6 +25,7 @@ from tidegauge.model.level import NO_CUTS, Agreement, LevelChoice, LevelFinding,
 from tidegauge.model.load import AckedMessage
 from tidegauge.model.server import OF_THE_LOAD, SINGLE_ADDRESS, Setting
 from tidegauge.model.trial import TrialResult, point_words, with_form
+from tidegauge.numbers import plural
 
 NODES_FOR_REPLICATION = 3
 
@@ -231,7 +232,7 @@ def setting_changes(before: Sequence[Setting], after: Sequence[Setting]) -> tupl
     first, last = _settings_by_scope(before), _settings_by_scope(after)
     changes: list[SettingChange] = []
     for scope in {**first, **last}:
-        one_server = " " in scope and not scope.startswith(_NO_SERVER)
+        one_server = _is_server(scope)
         # One that is missing has no other settings.
         if one_server and not (scope in first and scope in last):
             continue
@@ -245,6 +246,32 @@ def setting_changes(before: Sequence[Setting], after: Sequence[Setting]) -> tupl
             if was != is_now and not late:
                 changes.append(SettingChange(scope, name, was, is_now))
     return tuple(changes)
+
+
+_LEADERS = frozenset({"leaders.by.partition", "partition.owners.by.partition", "queue.leaders.by.queue"})
+
+
+def server_moves(before: Sequence[Setting], after: Sequence[Setting]) -> tuple[str, ...]:
+    """Which servers came or went between two looks, and how many leaders moved: what a restart leaves, a clause each.
+
+    A server that was restarted and leads the same as before leaves nothing that is seen here.
+    """
+    first, last = ({setting.scope for setting in settings if _is_server(setting.scope)} for settings in (before, after))
+    clauses = [f"{server} is gone" for server in sorted(first - last)]
+    clauses += [f"{server} came" for server in sorted(last - first)]
+    leaders, leaders_after = (
+        {(setting.scope, setting.name): setting.value.split(", ") for setting in settings if setting.name in _LEADERS}
+        for settings in (before, after)
+    )
+    both = [(leaders[key], leaders_after[key]) for key in leaders if key in leaders_after]
+    moved = sum(one != other for pair in both for one, other in zip(*pair, strict=False))
+    if moved:
+        clauses.append(f"leaders of {moved} of {plural(sum(len(one) for one, _ in both), 'partition')} moved")
+    return tuple(clauses)
+
+
+def _is_server(scope: str) -> bool:
+    return " " in scope and not scope.startswith(_NO_SERVER)
 
 
 def _settings_by_scope(settings: Sequence[Setting]) -> dict[str, dict[str, str]]:

@@ -264,9 +264,9 @@ def backlog_of(messages: int) -> Scene:
     return lambda _: [*_late_warnings(spec, found), "that is all"]
 
 
-def was_read(*errors: tuple[str, str, int], **changes: Any) -> Scene:
+def was_read(*errors: tuple[str, str, int], level: LevelFinding = LEVEL, **changes: Any) -> Scene:
     totals = replace(totals_of(NOTHING, reader(**{"received": 10, **changes})), errors=errors)
-    return lambda _: read_result(READING, totals, "", LEVEL)
+    return lambda _: read_result(READING, totals, "", level)
 
 
 EMPTY = {"received": 0, "first_received_mono_ns": 0, "last_received_mono_ns": 0}
@@ -281,6 +281,7 @@ RESULTS: dict[str, Scene] = {
     "the whole backlog": backlog_of(10**6),
     "topics that are read": was_read(),
     "topics that are read at once": was_read(last_received_mono_ns=10**9 + 50_000_000),
+    "leaders that moved": was_read(level=replace(LEVEL, moves=("leaders of 1 of 2 partitions moved",))),
     "a damaged message": was_read(corrupt=1),
     "a foreign message": was_read(foreign=1),
     "empty topics": was_read(**EMPTY),
@@ -475,6 +476,8 @@ CLAIMS = [
     Claim("A fault could not be made: {}: {}", "a fault that nobody expected", "a fault that the agent refuses"),
     # result.py
     Claim("the disk was slow when the trial began", "a busy disk", "a calm disk"),
+    Claim("servers did not stay as they were", "leaders that moved", "topics that are read"),
+    Claim("what that took is in the figures", "leaders that moved", "topics that are read"),
     Claim("the backlog grew to {} of {}", "half of the backlog", "the whole backlog"),
     Claim("what is in the topics, then what comes", "a trial that reads", "a trial"),
     Claim("all that came was read within {} ms", "topics that are read at once", "topics that are read"),

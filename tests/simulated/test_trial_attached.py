@@ -20,6 +20,7 @@ from tidegauge.campaign.run.trial import load as trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
 from tidegauge.model.level import LevelFinding, SettingChange
+from tidegauge.model.reason import ReasonKind
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import Validity
 from tidegauge.worker.brief_worker import BriefWorkers
@@ -212,6 +213,34 @@ class TestSettingsThatChangeMeanwhile:
             "settings changed while it was measured: topic bench.x: flush.messages was 1, is 100 "
             "(level 3 until then, level 4 after)",
         )
+
+    @pytest.mark.parametrize(
+        ("after", "words"),
+        [
+            ("2, 2", "leaders of 1 of 2 partitions moved"),
+            ("1, 2", ""),
+        ],
+    )
+    def test_leaders_that_moved_are_remarked_on(
+        self, scene: AttachedScene, monkeypatch: pytest.MonkeyPatch, after: str, words: str
+    ) -> None:
+        """A broker that others restarted is back at the end, and what it led is led by others."""
+        scene.described.append(Setting("topic bench.x", "leaders.by.partition", "1, 2"))
+        self.changing(scene, monkeypatch, Setting("topic bench.x", "flush.messages", "1"))
+        stop = scene.worker.stop_producers
+
+        def restarted(grace_s: float) -> int:
+            stopped = stop(grace_s)
+            scene.described = [each for each in scene.described if each.name != "leaders.by.partition"]
+            scene.described.append(Setting("topic bench.x", "leaders.by.partition", after))
+            return stopped
+
+        monkeypatch.setattr(scene.worker, "stop_producers", restarted)
+        result = scene.run_attached()
+        assert (result.level.level, result.level.changes) == (3, ()), "the level is read again, and stands"
+        found = [warning for warning in result.warnings if warning.kind is ReasonKind.SERVERS_MOVED]
+        said = "servers did not stay as they were while it was measured, as by a restart: "
+        assert texts_of(found) == ((f"{said}{words}: what that took is in the figures",) if words else ())
 
     def test_a_change_that_leaves_the_level_is_a_doubt(
         self, scene: AttachedScene, monkeypatch: pytest.MonkeyPatch

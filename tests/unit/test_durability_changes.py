@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegauge.durability import changed_level, changed_words, doubts_of, setting_changes
+from tidegauge.durability import changed_level, changed_words, doubts_of, server_moves, setting_changes
 from tidegauge.model.level import NO_CUTS, CutsStanding, EarlierCuts, LevelChoice, LevelFinding, SettingChange
 from tidegauge.model.server import Setting
 
@@ -90,3 +90,24 @@ def test_many_changes_are_named_in_part() -> None:
     assert changed_words(LevelFinding(3, (), changes=many)).endswith("name.7 was a, is b; and 42 more")
     topics = tuple(SettingChange(f"topic {n}", "flush.ms", "a", "b") for n in range(50))
     assert changed_words(LevelFinding(3, (), changes=topics)) == "topic 0 and 49 more: flush.ms was a, is b"
+
+
+@pytest.mark.parametrize(
+    ("end", "moves"),
+    [
+        (after(), ()),
+        # What others set is a change, and no move.
+        (after(Setting("topic t", "flush.messages", "9")), ()),
+        (after(Setting("topic t", "leaders.by.partition", "2, 2, 3")), ("leaders of 1 of 3 partitions moved",)),
+        (after(Setting("broker 4", "log.dirs", "/a"), without="broker 1"), ("broker 1 is gone", "broker 4 came")),
+        # A topic that is there no more is no server.
+        (after(without="topic q"), ()),
+    ],
+)
+def test_servers_that_came_went_or_lead_no_more_are_named(end: list[Setting], moves: tuple[str, ...]) -> None:
+    assert server_moves(START, end) == moves
+
+
+def test_moves_are_no_changes_of_settings() -> None:
+    assert setting_changes(START, after(Setting("topic t", "leaders.by.partition", "2, 2, 3"))) == ()
+    assert setting_changes(START, after(without="broker 1")) == ()

@@ -19,7 +19,15 @@ from hazard_samples import case, read
 from sentence_scenes import Scene, make_tests
 from sentence_templates import Claim, claims_of
 
-from tidegauge.durability import WatchedSyncs, changed_level, disagreement, doubts_of, judge_syncs, level_named
+from tidegauge.durability import (
+    WatchedSyncs,
+    changed_level,
+    disagreement,
+    doubts_of,
+    judge_syncs,
+    level_named,
+    server_moves,
+)
 from tidegauge.fairness import Case, ComparedSystem, Fact, Property, check_fairness
 from tidegauge.model.level import LevelChoice, LevelFinding, SettingChange
 from tidegauge.model.server import Setting
@@ -113,6 +121,12 @@ def ended(level: int) -> Scene:
     return lambda _: of_finding(LevelChoice(3), changed_level(found(), found(level), CHANGE))
 
 
+def led(after: str) -> Scene:
+    """Two partitions, led by brokers 1 and 2 when a trial begins."""
+    begin, end = ([Setting("topic t", "leaders.by.partition", leaders)] for leaders in ("1, 2", after))
+    return lambda _: list(server_moves(begin, end))
+
+
 def watched(
     level: int, watch: WatchedSyncs, nodes: tuple[str, ...] = witness.ONE, messages: Any = witness.MESSAGES
 ) -> Scene:
@@ -159,6 +173,8 @@ LEVELS: dict[str, Scene] = {
     "2 or 4 for 3": on_kafka(3, min_insync_replicas=None),
     "ten topics": topics(10),
     "three topics": topics(3),
+    "leaders moved": led("2, 2"),
+    "leaders stayed": led("1, 2"),
     "settings changed": doubts(changes=CHANGE),
     "settings stayed": doubts(),
     "end not read": doubts(end_problem="no broker answered"),
@@ -422,6 +438,7 @@ CLAIMS = [
     *claims_of(
         "settings changed", "settings stayed", "settings changed while it was measured: {}{}", "{} was {}, is {}"
     ),
+    *claims_of("leaders moved", "leaders stayed", "leaders of {} of {} moved"),
     *claims_of("end not read", "settings stayed", "settings could not be read back at its end, so nobody knows"),
     *claims_of("level unknown", "settings stayed", "the durability level is unknown{} and so is what an"),
     *claims_of(

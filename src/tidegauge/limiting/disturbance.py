@@ -280,7 +280,7 @@ def _thread_held_back(
         if harm is not None:
             words = (
                 f"thread {thread.name} of the load generator's client{_on_host(account)} waited {_wait_of(thread)}, "
-                f"held back by a quota of {trimmed(thread.quota_cpus)} CPUs of its own, {_consequence_of(harm)}"
+                f"held back by a quota of {trimmed(thread.quota_cpus or 0.0)} CPUs of its own, {_consequence_of(harm)}"
             )
             yield _disturbance_by_quota(harm, words, worker, account, thread.name)
     if limited or worker.throttled_share or measured.rate_counts or host.cpu_share >= FREE:

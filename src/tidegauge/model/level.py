@@ -129,6 +129,7 @@ class LevelFinding:
         caveats: what must be read with the level although it does not change it, a clause each.
         changes: settings that somebody changed while it was measured.
         end_problem: why settings could not be read back again at the end; "" if they were.
+        moves: which servers came or went meanwhile, and how many leaders moved, a clause each.
     """
 
     level: int | None
@@ -140,3 +141,4 @@ class LevelFinding:
     caveats: tuple[str, ...] = ()
     changes: tuple[SettingChange, ...] = ()
     end_problem: str = ""
+    moves: tuple[str, ...] = field(default=(), metadata={"if_any": True})

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegauge.campaign.run.running_trial import RunningTrial, read_again
-from tidegauge.durability import changed_level, disagreement, evidence_of, judge_syncs, not_watched, setting_changes
+from tidegauge.durability import (
+    changed_level,
+    disagreement,
+    evidence_of,
+    judge_syncs,
+    not_watched,
+    server_moves,
+    setting_changes,
+)
 from tidegauge.errors import RunFailedError
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.level import LevelFinding
@@ -119,6 +127,7 @@ def level_at_end(trial: RunningTrial, level: LevelFinding) -> LevelFinding:
     except RunFailedError as error:
         return replace(level, end_problem=error.message.rstrip("."))
     changes = setting_changes(began_with.server_settings, settings)
+    level = replace(level, moves=server_moves(began_with.server_settings, settings))
     if not changes:
         return level
     return changed_level(level, derived_level(trial, [*settings, *began_with.client_settings]), changes)

@@ -25,6 +25,7 @@ from tidegauge.model.trial import (
     ReadSubscription,
     RecordResult,
     SubscriptionResult,
+    TrialSpec,
     Validity,
     WorkerResult,
 )
@@ -137,6 +138,7 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
         warnings=(
             *verdict.warnings,
             *_disk_warnings(measuring.disk),
+            *_move_warnings(spec, measuring.level),
             *_late_warnings(spec, observed.catch_up),
             *clock_warnings(subscriptions, by_phases=bool(spec.schedule or spec.late)),
         ),
@@ -288,6 +290,14 @@ def _processing_of(sub: SubscriptionTotals, workload: Workload, measured_s: floa
     }
 
 
+def _move_warnings(spec: TrialSpec, level: LevelFinding) -> list[Reason]:
+    """Says that servers came, went or handed over leadership, unless a fault was to make them."""
+    if spec.faults or not level.moves:
+        return []
+    text = f"servers did not stay as they were while it was measured, as by a restart: {'; '.join(level.moves)}"
+    return [Reason(ReasonKind.SERVERS_MOVED, text, conclusion="what that took is in the figures")]
+
+
 def _disk_warnings(disk: Calm | None) -> list[Reason]:
     if disk is None or disk.is_calm:
         return []
@@ -356,7 +366,10 @@ def read_result(
         ),
         validity=validity,
         reasons=(*nothing, *corrupt, *changed),
-        warnings=(Reason(ReasonKind.BRIEF, brief),) if received and read_s < 1.0 else (),
+        warnings=(
+            *((Reason(ReasonKind.BRIEF, brief),) if received and read_s < 1.0 else ()),
+            *_move_warnings(spec, level),
+        ),
         errors=totals.errors,
         worker_cpu_s=totals.window.worker_cpu_ns / 1e9,
         server_cpu_s=cpu_s[0],
