@@ -53,10 +53,28 @@ def test_rabbitmqs_nodes_are_reached_as_the_campaign_says(uris: str, nodes: str,
     assert read_back("rabbitmq", addresses, [Setting("cluster", "nodes", nodes)]) == found
 
 
+@pytest.mark.parametrize(
+    ("brokers", "found"),
+    [
+        (["127.0.0.1:8080", "127.0.0.1:8081"], [AT_ONE]),
+        (["127.0.0.1:8080", "127.0.0.2:8080"], []),
+        (["127.0.0.1:8080"], []),
+    ],
+)
+def test_pulsars_brokers_say_where_they_are_and_its_service_url_says_nothing(
+    brokers: list[str], found: list[Setting]
+) -> None:
+    """Clients look brokers up by one URL, also by that of a single one."""
+    addresses = {"service-url": "pulsar://127.0.0.1:6650", "admin-url": "http://127.0.0.1:8080"}
+    reported = [Setting("cluster", "brokers", str(len(brokers)))]
+    reported += [Setting(f"broker {broker}", "configuration", "unknown: not allowed") for broker in brokers]
+    assert read_back("pulsar", addresses, reported) == found
+
+
 def test_one_address_is_remarked_on_once() -> None:
     at_one = read(case(2, nodes=3), cluster={SINGLE_ADDRESS: "10.0.0.5"})
     (remark,) = hazards_of_load(at_one, {})
-    assert (remark.rule, remark.what) == ("single-address", "3 nodes at one address, 10.0.0.5")
+    assert (remark.rule, remark.what) == ("single-address", "all servers that clients talk to at one address, 10.0.0.5")
     assert "a proxy or load balancer stands before them" in remark.why
     assert hazards_of_load(read(case(2, nodes=3), cluster={"nodes": "3"}), {}) == []
     assert hazards_of_load(case(2, nodes=3), {}) == []

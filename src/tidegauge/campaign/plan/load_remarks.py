@@ -113,7 +113,7 @@ def _single_address(case: Case, _facts: Mapping[Property, Fact]) -> Iterator[Haz
     for _, address in case.server("cluster", SINGLE_ADDRESS):
         yield _remark(
             "single-address",
-            f"{case.nodes} nodes at one address, {address}",
+            f"all servers that clients talk to at one address, {address}",
             "they share a host, or a proxy or load balancer stands before them: then its time is in each latency, and "
             "its limits are in each rate",
             "give the nodes' own addresses, or measure both ways as variants with `attach`",

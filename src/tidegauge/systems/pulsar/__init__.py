@@ -13,12 +13,18 @@ from tidegauge.errors import RunFailedError
 from tidegauge.fairness import Case
 from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.server import Distribution, Handles, Setting
+from tidegauge.model.server import Distribution, Handles, Setting, by_scope
 from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.places import expand_path
 from tidegauge.systems.api import Deployment, DeployRequest, MessageLimit, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules, split_addresses
-from tidegauge.systems.attached import UNKNOWN, AttachedCluster, AttachRequest, connection_settings
+from tidegauge.systems.attached import (
+    UNKNOWN,
+    AttachedCluster,
+    AttachRequest,
+    connection_settings,
+    settings_of_addresses,
+)
 from tidegauge.systems.pulsar import clients, fairness, level, settings
 from tidegauge.systems.pulsar.bookie import read_bookie_at
 from tidegauge.systems.pulsar.cluster import deploy_cluster
@@ -122,7 +128,14 @@ def attach(request: AttachRequest) -> AttachedCluster:
         nodes_in=_count_bookies,
         decides=lambda setting: setting.scope.startswith(("bookie", "broker", "cluster", "topic ")),
         read_more=partial(_read_bookies, urls),
+        conclude=_conclude_from,
     )
+
+
+def _conclude_from(settings: Sequence[Setting]) -> list[Setting]:
+    """Whether its brokers share an address. One service URL says nothing of that: clients look brokers up by it."""
+    brokers = [scope.removeprefix("broker ") for scope in by_scope(settings, "broker ")]
+    return settings_of_addresses([broker.rpartition(":")[0] for broker in brokers] if len(brokers) > 1 else [])
 
 
 def _read_bookies(urls: Sequence[str]) -> list[Setting]:
