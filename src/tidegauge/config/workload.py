@@ -89,7 +89,7 @@ def parse_consumer_rate(value: object) -> float:
     """Messages a second that a consumer takes at most, no fewer than one that processes each as long as may be."""
     msgs_per_s = parse_absolute_rate(value)
     if msgs_per_s < 1 / PROCESSING_S_MAX:
-        raise ValueError(f"must be {1 / PROCESSING_S_MAX:g} messages a second or more")
+        raise ValueError(f"must be {trimmed(1 / PROCESSING_S_MAX)} messages a second or more")
     return msgs_per_s
 
 

@@ -13,7 +13,7 @@ from math import fsum
 
 from tidegauge.model.message_sizes import MessageSizes
 from tidegauge.model.processing import Processing
-from tidegauge.numbers import size
+from tidegauge.numbers import size, trimmed
 
 RECORDS_MAX = 100
 
@@ -362,7 +362,7 @@ class Workload:
     def consumers_words(self) -> str:
         """Returns "20ms of processing, 100 msg/s each at most"; "" where consumers take the next message at once."""
         processing = f"{self.processing} of processing" if self.processing is not None else ""
-        rate = f"{self.consumer_msgs_per_s_max:g} msg/s each at most" if self.consumer_msgs_per_s_max else ""
+        rate = f"{trimmed(self.consumer_msgs_per_s_max)} msg/s each at most" if self.consumer_msgs_per_s_max else ""
         return ", ".join(filter(None, (processing, rate)))
 
     def window_bytes(self) -> int:

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import StrEnum
-from operator import mul
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -356,7 +355,7 @@ class WorkloadFile(OmbFields):
         weights = self.weight_by_size
         if not weights:
             return self.message_size
-        return sum(map(mul, weights.keys(), weights.values())) / sum(weights.values())
+        return sum(size_bytes * weight for size_bytes, weight in weights.items()) / sum(weights.values())
 
     @property
     def nobody_reads(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.model.trial import CONFIRMATION, AttestSpec, LoadSpec, MeasuredResult, ReadResult, TrialResult, TrialSpec
 from tidegauge.model.workload import Arrival, Keys, SubscriptionType, Workload
-from tidegauge.numbers import capitalized, count, duration, percent, plural
+from tidegauge.numbers import capitalized, count, duration, percent, plural, trimmed
 from tidegauge.report.sending import reported_words
 
 
@@ -65,11 +65,9 @@ def _key_words(workload: Workload) -> str:
     """How messages get their keys; "" where they have none."""
     if workload.keys is Keys.NONE:
         return ""
-    drawn = {Keys.ROUND_ROBIN: "in turn", Keys.RANDOM: "at random"}.get(
-        workload.keys,
-        f"by Zipf's law (exponent {workload.zipf_exponent:g}; {percent(workload.most_frequent_key_share())} have the "
-        "commonest)",
-    )
+    commonest = percent(workload.most_frequent_key_share())
+    zipf = f"by Zipf's law (exponent {trimmed(workload.zipf_exponent)}; {commonest} have the commonest)"
+    drawn = {Keys.ROUND_ROBIN: "in turn", Keys.RANDOM: "at random"}.get(workload.keys, zipf)
     return f", each with one of {plural(workload.distinct_keys, 'key')}, drawn {drawn}"
 
 
