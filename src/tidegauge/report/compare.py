@@ -10,7 +10,7 @@ from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.comparison.order import compared_trials_of, findings_of
 from tidegauge.comparison.within import Ratio
 from tidegauge.durability import levels_equal
-from tidegauge.model.trial import MeasuredResult, with_form
+from tidegauge.model.trial import MeasuredResult, family, with_form
 from tidegauge.numbers import factor, in_unit, join_with_and, percent, plural
 from tidegauge.report.tables import short_point
 from tidegauge.statistics.figures import FINDING_FIGURES
@@ -22,6 +22,7 @@ from tidegauge.statistics.intervals import (
     ComparisonVerdict,
     figure_interval,
     geometric_mean,
+    paired_difference,
 )
 from tidegauge.store.read import StoredRun
 
@@ -106,7 +107,24 @@ def claim_words(ratio: Ratio) -> str:
     relation = f"{names[0]}'s {ratio.figure} is {times(ratio.comparison)} {names[1]}'s"
     if not ratio.repeated:
         return f"{relation} ({both(ratio)}); {no_evidence(ratio)}."
-    return f"{relation}, {rests_on(ratio)} ({both(ratio)}): {verdict_words(ratio.comparison)}."
+    figures = f"{both(ratio)}{_difference_words(ratio)}"
+    return f"{relation}, {rests_on(ratio)} ({figures}): {verdict_words(ratio.comparison)}."
+
+
+def _difference_words(ratio: Ratio) -> str:
+    """By how many ms two entries of one system differ: what a proxy adds, say, is the same at any load.
+
+    "" of other figures, of two systems, and where blocks are not paired.
+    """
+    pairs = len(ratio.values) == len(ratio.baseline_values) == ratio.comparison.blocks and ratio.comparison.paired
+    if not pairs or ratio.unit != "ms" or family(ratio.system) != family(ratio.baseline):
+        return ""
+    interval = paired_difference(ratio.values, ratio.baseline_values)
+    if interval is None:
+        return ""
+    ends = (interval.estimate, interval.low, interval.high)
+    value, low, high = (f"{'-' if end < 0 else '+'}{in_unit(abs(end), ratio.unit)}" for end in ends)
+    return f", {value} ms [{low}, {high}]"
 
 
 def no_evidence(ratio: Ratio) -> str:

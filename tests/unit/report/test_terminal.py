@@ -10,6 +10,8 @@ import pytest
 from reasons import reasons_of
 from run_samples import latency, result, spec, totals
 from shown_runs import pair, peak, rendered, repeated, stored
+from variant_samples import p99_result
+from variant_samples import run_of as run_of_results
 
 from tidegauge import store
 from tidegauge.comparison.compared_trials import ComparedTrials
@@ -19,6 +21,8 @@ from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import CONFIRMATION, LoadSpec, RateRule, Validity
 from tidegauge.report.ending import ending
+from tidegauge.report.html.answer import answer
+from tidegauge.report.html.first_table import first_table
 from tidegauge.report.levels import headline
 from tidegauge.report.lists import ShownPlan, plan_list, runs_list
 from tidegauge.report.screen import run_screen
@@ -427,3 +431,26 @@ def test_messages_without_an_outcome_are_among_the_failed_ones() -> None:
     table = figure_table(ComparedTrials("latency", (result(failed=3, unresolved=4),)))
     columns = {column.head: column.cells for group in table.groups for column in group.columns}
     assert columns["failed"] == ("7",)
+
+
+def test_one_attached_cluster_by_two_ways_has_figures_of_each_and_what_lies_between(tmp_path: Path) -> None:
+    """Two entries of `systems` that attach the same cluster, such as behind a proxy that adds 2 ms."""
+    both_ways = [
+        p99_result({}, block, value + 0.1 * block, 2 * block + place)
+        for block in range(3)
+        for place, value in ((1, 7.0), (2, 9.0))
+    ]
+    entries = [
+        replace(one, spec=replace(one.spec, system=f"kafka@{name}", attached=True))
+        for one, name in zip(both_ways, ["direct", "proxy"] * 3, strict=True)
+    ]
+    run = run_of_results(entries)
+    screen = " ".join(rendered(run_screen(run, ending(run), 0)).split())
+    assert "7.10 ms for Kafka direct and 9.10 for Kafka proxy; over 3 blocks, Kafka proxy's is 1.28x" in screen
+    words = " ".join(rendered(run_report(run)).split())
+    assert "is 1.28x [1.27, 1.29] kafka@direct's, 3 blocks (9.10 against 7.10 ms, +2.00 ms [+" in words
+    table = first_table(run, answer(run).verdicts)
+    assert table is not None
+    assert table.table.labels == ("Kafka direct", "Kafka proxy")
+    columns = [column for group in table.table.groups for column in group.columns]
+    assert ("7.10", "9.10") in [column.cells for column in columns if column.head == "p99"]
