@@ -111,6 +111,7 @@ class ProcessingTest {
     thread.busyNs(Long.MAX_VALUE);
     ThreadMXBean threads = ManagementFactory.getThreadMXBean();
     long cpuFromNs = threads.getCurrentThreadCpuTime();
+    long fromNs = System.nanoTime();
     for (int i = 1; i <= 4; i++) {
       receive(consumer, i, System.nanoTime());
     }
@@ -120,7 +121,8 @@ class ProcessingTest {
     assertThat(recorder.get(ReceiveRecorder.PROCESSING_CPU_NS)).isBetween(250 * MS, 275 * MS);
     assertThat(recorder.get(ReceiveRecorder.PROCESSING_NS))
         .isGreaterThanOrEqualTo(recorder.get(ReceiveRecorder.PROCESSING_CPU_NS) - MS);
-    assertThat(thread.busyNs(Long.MAX_VALUE)).isLessThan(40 * MS);
+    // Of a busy machine it also has waits for a CPU between two messages.
+    assertThat(thread.busyNs(Long.MAX_VALUE)).isLessThan((System.nanoTime() - fromNs) / 2);
   }
 
   @Test
