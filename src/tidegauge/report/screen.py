@@ -287,5 +287,5 @@ def _next_lines(facts: RunFacts, ended: Ending, program: str) -> Iterable[Render
 
 
 def _shorten_words(words: str, lines: int = 2) -> str:
-    """Words cut to about so many lines: the whole of it is in the report."""
-    return textwrap.shorten(words, lines * COLUMNS - 10, placeholder=" ...")
+    """Words cut to about so many lines, and then with where they are whole."""
+    return textwrap.shorten(words, lines * COLUMNS - 10, placeholder=" ... (whole in `show`)")

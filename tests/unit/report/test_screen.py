@@ -485,6 +485,32 @@ def test_advice_is_given_once_for_each_kind_and_the_rest_is_counted(tmp_path: Pa
     assert worth.more == 2
 
 
+@pytest.mark.parametrize("kind", ["invalid trial", "failed trial", "failed run", "undecided"])
+def test_where_a_long_reason_of_the_exit_code_is_whole_is_said_and_so(tmp_path: Path, kind: str) -> None:
+    long = f"Because of {' '.join(f'word-{number}' for number in range(90))}"
+    run = run_that_ended(tmp_path, kind, long)
+    ended = ending(run)
+    assert long in ended.why
+    last = screen(run).partition("Exit code")[2]
+    assert "word-89" not in last
+    assert "... (whole in `show`)" in " ".join(last.split())
+    assert long in " ".join(rendered(run_report(run)).split()), "`show` has all of it"
+
+
+def run_that_ended(directory: Path, kind: str, why: str) -> StoredRun:
+    """A run whose exit code is decided by something with this reason."""
+    if kind == "invalid trial":
+        return stored(directory, result(spec(), validity=Validity.INVALID, reasons=reasons_of(why)))
+    run = stored(directory, result(spec()))
+    if kind == "failed run":
+        return replace(run, status="failed", reason=why)
+    if kind == "failed trial":
+        (trial,) = run.trials
+        failed = replace(trial, status="failed", reason=why, result=None)
+        return replace(run, status="failed", trials=(failed,))
+    return replace(run, findings=(found(decided=False, summary=(why,)),))
+
+
 def test_a_level_that_is_not_as_asked_begins_everything(tmp_path: Path) -> None:
     run = stored(tmp_path, *pair(level=LevelFinding(4, ("journalSyncData=false",), ("journalSyncData is false",))))
     assert level_phrase(run) == "At levels that DIFFER"
