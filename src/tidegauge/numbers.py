@@ -51,7 +51,7 @@ def in_unit(value: float | None, unit: str) -> str:
 
 def precise(value: float | None) -> str:
     """A figure with three significant digits, however small it is: 0.0123, 0.42, 20.5, 1,234."""
-    return f"{value:.3g}" if value is not None and value < 0.1 else short(value)
+    return f"{Decimal(f'{value:.3g}'):f}" if value is not None and value < 0.1 else short(value)
 
 
 def bounds_in_words(least: float | None, most: float | None) -> str:

@@ -778,7 +778,7 @@ def schedule(runs: Path) -> Path:
 
 
 def reading_alone(runs: Path) -> Path:
-    """Consumers alone, of messages that were sent before."""
+    """Consumers alone, on two hosts of a fleet, of messages that were sent before."""
     maker = Maker(runs, "reading-alone")
     made = trial(KAFKA, "read", 1)
     workload = replace(made.workload, producers=0, existing_topics=("orders",), arrival=Arrival.CLOSED_LOOP)
@@ -788,7 +788,7 @@ def reading_alone(runs: Path) -> Path:
         subscriptions=(ReadSubscription(name="sub-0", received=500_000, corrupt=0, foreign=500_000),),
         errors=(), worker_cpu_s=5.0, server_cpu_s=None, gc_pause_s=0.1, measured_s=10.0, level=_level(3),
     )  # fmt: skip
-    maker.trial(found, [Second("measure", 0.0, received=50_000.0) for _ in range(10)])
+    maker.trial(found, [Second("measure", 0.0, received=50_000.0) for _ in range(10)], hosts=("10.0.0.2",))
     return maker.done()
 
 

@@ -301,7 +301,7 @@ class TestOverTime:
         assert [x for x, y in line if y == 0.0 and x < 12] == [2.5, 6.5, 7.5, 8.5, 9.5]
         marks = [(span.label, span.begin, span.end) for span in drawn.plot.spans if span.inner]
         assert marks == [("pause", 2.0, 3.5), ("restart", 6.0, 8.0), ("", 6.0, 10.0)]
-        assert "Darker: more systems still had the fault." in drawn.words
+        assert "More shaded: more systems still had the fault." in drawn.words
         light = {at: _light_left(drawn, at) for at in (1.0, 3.0, 7.0, 9.0, 11.0)}
         assert light[3.0] == pytest.approx(light[7.0]), "both systems had it"
         assert light[7.0] < light[9.0] < light[11.0] == light[1.0] == 1.0
@@ -313,6 +313,27 @@ class TestOverTime:
     def test_consumers_alone_show_what_they_received(self, gallery: Gallery) -> None:
         (drawn,) = gallery.titled("reading-alone", "Rate over time")
         assert [y for _, y in drawn.lines(KAFKA)[0]] == [50_000.0] * 10
+
+    def test_where_nobody_sends_no_picture_is_there_twice_or_of_sending(self, gallery: Gallery) -> None:
+        titles = [drawn.plot.title for drawn in gallery.pictures("reading-alone")[1:]]
+        assert not {"Received over time", "In flight", "Producers held back"} & set(titles)
+        assert len(titles) == len(set(titles))
+
+    def test_hosts_and_disks_have_pictures_where_nobody_sends_too(self, gallery: Gallery) -> None:
+        titles = {drawn.plot.title for drawn in gallery.pictures("reading-alone")}
+        assert {"CPU of 10.0.0.2", "CPU of the host"} <= titles
+
+    @pytest.mark.parametrize("name", ["search-of-a-sweep", "sweep-of-rates"])
+    @pytest.mark.parametrize("title", ["Rate over time", "Received over time"])
+    def test_one_figure_at_several_points_has_one_scale(self, gallery: Gallery, name: str, title: str) -> None:
+        drawn = gallery.titled(name, title)
+        assert len(drawn) > 2
+        assert len({each.axes.get_ylim() for each in drawn}) == 1
+
+    def test_no_number_of_a_scale_has_an_exponent(self, gallery: Gallery) -> None:
+        (drawn,) = gallery.titled("one-system", "Over the network")
+        texts = drawn.axes.yaxis.get_major_formatter().format_ticks(drawn.axes.get_yticks())
+        assert {"0.00002", "0.000005"} <= set(texts)
 
     def test_each_host_of_a_fleet_has_a_picture(self, gallery: Gallery) -> None:
         titles = {drawn.plot.title for drawn in gallery.pictures("several-load-generators")}

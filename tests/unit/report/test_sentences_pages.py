@@ -809,7 +809,7 @@ CLAIMS += [
     Claim("One line for each trial; the first ones only", "seven repeats", "lines of three repeats"),
     Claim("One line for each trial.", "lines of three repeats", "lines over time"),
     Claim("Of each {} the least and the largest value.", "lines of ten minutes", "lines over time"),
-    Claim("Darker: more systems still had the fault.", "faults", "lines over time"),
+    Claim("More shaded: more systems still had the fault.", "faults", "lines over time"),
     Claim("Drain rate: by how much the backlog shrank", "catch-up", "reading-alone"),
     Claim("Of the slowest reader that is not late.", "mixed", "catch-up"),
     Claim("Late readers' times hold how long they had to wait.", "catch-up", "mixed"),

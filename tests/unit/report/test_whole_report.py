@@ -19,10 +19,11 @@ from tidegauge.report.html.whole_report import whole_report_page
 from tidegauge.report.plots.draw import draw_figure
 from tidegauge.report.plots.model import Axis, Mark, Plot, Series
 from tidegauge.report.plots.paper import FAINT, PAGE
-from tidegauge.report.plots.published import places_of_names, table_plots
+from tidegauge.report.plots.published import key_rows, places_of_names, table_plots
 from tidegauge.report.whole_report import ClaimOfPage, WholeReportFacts, reason_lines, whole_report_markdown
 
 TIMES = 0.5
+SYSTEMS = ("kafka", "pulsar", "rabbitmq")
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def test_a_curve_has_both_at_each_percentile_and_theirs_is_grey_and_hollow(whole
     assert theirs.x == (50.0, 75.0, 95.0, 99.0, 99.9, 99.99)
     for our_ms, their_ms in zip(ours.y, theirs.y, strict=True):
         assert our_ms == pytest.approx((their_ms or 0.0) * TIMES * (1 + SPREAD))
-    _, axes = draw_figure(plot, places_of_names(plot))
+    _, axes = draw_figure(plot, places_of_names(plot, SYSTEMS))
     faces = {line.get_markerfacecolor() for line in axes.lines if line.get_markeredgecolor() == FAINT and _marked(line)}
     assert faces == {PAGE}
     assert sum(1 for line in axes.lines if line.get_markeredgecolor() == FAINT and _marked(line)) == 3
@@ -97,9 +98,26 @@ def test_rates_are_bars_with_the_published_ones_as_marks_at_the_same_place(whole
 
 def test_levels_of_one_system_share_its_colour_and_differ_in_their_marks(whole: WholeReportFacts) -> None:
     (plot,) = plots_of_table(whole, "publish-latency")
-    places = places_of_names(plot)
+    places = places_of_names(plot, SYSTEMS)
     assert places["pulsar, level 1"] % 6 == places["pulsar, bypass, level 2"] % 6 != places["kafka, level 2"] % 6
     assert len(set(places.values())) == 3
+
+
+def test_a_colour_is_of_the_same_system_in_every_picture_of_a_page(whole: WholeReportFacts) -> None:
+    (plot,) = plots_of_table(whole, "publish-latency")
+    places = places_of_names(plot, SYSTEMS)
+    alone = replace(plot, series=tuple(each for each in plot.series if each.system.startswith("pulsar")))
+    assert alone.systems != plot.systems
+    alone_places = places_of_names(alone, SYSTEMS)
+    assert alone_places == {name: place for name, place in places.items() if name in alone_places}
+    assert key_rows([alone], SYSTEMS) == alone_places
+
+
+def test_the_words_above_a_picture_say_nothing_twice(whole: WholeReportFacts) -> None:
+    for table in ("throughput-1-partition", "throughput-100-partitions"):
+        (plot,) = plots_of_table(whole, table)
+        words = plot.context.split(", ")
+        assert len(words) == len(set(words)), plot.context
 
 
 def test_a_table_without_any_figure_of_ours_has_no_picture(part: WholeReportFacts) -> None:

@@ -246,7 +246,9 @@ def _confirmation_plots(
         # Of each point of a sweep all that was used would be hundreds of plots.
         used = (reason_charts if several_points else used_charts)(compared, details)
         measured = [*percentile_plots(compared, details, at), *timelines(compared, details, at, MAIN)]
-        in_a_row |= {plot.plot_id for plot in measured}
+        of_use = timelines(compared, details, at, used)
+        # Pictures of all that one point used are of too many figures for one scale.
+        in_a_row |= {plot.plot_id for plot in (*measured, *(of_use if several_points else ()))}
         rates = {result.offered_msgs_per_s for result in compared.results}
         own_rates = "Each system at the rate that was found for it." if len(rates) > 1 else ""
         plots += [
@@ -255,7 +257,7 @@ def _confirmation_plots(
                 title=f"{plot.title}{where} (confirmation{goal})",
                 reading=" ".join(filter(None, (own_rates, plot.reading))),
             )
-            for plot in (*measured, *timelines(compared, details, at, used))
+            for plot in (*measured, *of_use)
         ]
     scaled = iter(on_one_scale([plot for plot in plots if plot.plot_id in in_a_row]))
     return [next(scaled) if plot.plot_id in in_a_row else plot for plot in plots]

@@ -37,6 +37,9 @@ def whole_report_page(facts: WholeReportFacts, plots_of_run: PlotsOfRun, link: C
     from tidegauge.report.plots.draw import page_drawing  # Who writes no page need not wait for matplotlib.
 
     drawn = _OwnPictures(facts, plots_of_run)
+    figures_of_page = [figure for _, figures in facts.sections for figure in figures]
+    tables = [table for figure in figures_of_page for table in figure.beside.tables]
+    systems = sorted({row.place.system for table in tables for row in table.rows})
     parts = []
     for number, (title, figures) in enumerate(facts.sections, 1):
         shown = []
@@ -50,7 +53,7 @@ def whole_report_page(facts: WholeReportFacts, plots_of_run: PlotsOfRun, link: C
                         {
                             "table": table,
                             "plots": (plots := table_plots(table, f"{anchor}-{at}")),
-                            "keys": [(name, look(looks), looks) for name, looks in key_rows(plots).items()],
+                            "keys": [(name, look(looks), looks) for name, looks in key_rows(plots, systems).items()],
                         }
                         for at, table in enumerate(figure.beside.tables, 1)
                     ],
@@ -68,7 +71,7 @@ def whole_report_page(facts: WholeReportFacts, plots_of_run: PlotsOfRun, link: C
         undecided=[claim for claim in facts.outcome.claims if claim.verdict is ClaimVerdict.NOT_DECIDED],
         links={letter: link(run) for letter, run in facts.runs.items()},
         shown=DIFFERENCES_SHOWN,
-        drawing=lambda plot: page_drawing(plot, drawn.places.get(plot.plot_id) or places_of_names(plot)),
+        drawing=lambda plot: page_drawing(plot, drawn.places.get(plot.plot_id) or places_of_names(plot, systems)),
         data_table=data_table,
         looks=LOOKS,
     )

@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
@@ -542,7 +543,7 @@ def _tick_text(axis: Axis, value: float, largest: float) -> str:
             return f"{value / factor:g}{unit}" if value else "0"
     if axis.scale is Scale.LOG and value >= 1e4:  # On a logarithmic axis each has the unit that makes it shortest.
         return f"{value / 1e6:g}M" if value >= 1e6 else f"{value / 1e3:g}k"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{Decimal(f'{value:.4g}'):f}"
 
 
 def _names_that_fit(plot: Plot) -> list[str]:

@@ -340,7 +340,7 @@ def _reading_words(plot: Plot, facts: RunFacts) -> str:
     repeated = {(series.system, x) for series in marks if series.minor for x in series.x}
     words = [f"p99: {P99_MEANING}.", "Logarithmic: equal distances are equal factors. Lower is better."]
     if repeated:
-        words += ["Bold: the mean of the trials, its 95% interval (their range, of fewer than 3); pale: each trial."]
+        words += ["Bold: the mean of the trials, its 95% interval (their range, of fewer than 3); faint: each trial."]
     if any(series.low and not repeated.intersection((series.system, x) for x in series.x) for series in marks):
         words += ["Whiskers of one trial: 95% within it, which says nothing of what another trial would give."]
     if repeated and any(map(_leaves_out, facts.compared_trials)):

@@ -27,12 +27,15 @@ _PLOTS_MAX = 3
 _LOOKS_OF_COLOURS = 6
 
 
-def places_of_names(plot: Plot) -> dict[str, int]:
-    """The look of each line of a picture: the colour is its system's, mark and dashes are its own."""
+def places_of_names(plot: Plot, systems: Sequence[str]) -> dict[str, int]:
+    """The look of each line of a picture: the colour is its system's, mark and dashes are its own.
+
+    `systems`: all that the page shows, so that a colour stands for the same system in each of its pictures.
+    """
     by_system = grouped((name.partition(",")[0], name) for name in plot.systems)
     return {
-        name: colour + _LOOKS_OF_COLOURS * number
-        for colour, (_, names) in enumerate(sorted(by_system.items()))
+        name: systems.index(system) % _LOOKS_OF_COLOURS + _LOOKS_OF_COLOURS * number
+        for system, names in sorted(by_system.items())
         for number, name in enumerate(dict.fromkeys(names))
     }
 
@@ -171,6 +174,6 @@ def _plot(
     return Plot(plot_id, title, words, x, y, series, context=context, reading=READING)
 
 
-def key_rows(plots: Sequence[Plot]) -> Mapping[str, int]:
-    """The look of each name of several pictures of one figure, for their key."""
-    return {name: place for plot in plots for name, place in places_of_names(plot).items()}
+def key_rows(plots: Sequence[Plot], systems: Sequence[str]) -> Mapping[str, int]:
+    """The look of each name of several pictures of one figure, for their key. `systems`: all that the page shows."""
+    return {name: place for plot in plots for name, place in places_of_names(plot, systems).items()}

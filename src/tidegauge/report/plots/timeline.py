@@ -233,7 +233,7 @@ RESOURCES = (
 
 def used_charts(compared: ComparedTrials, details: Details) -> tuple[Chart, ...]:
     """Charts of all that trials used and that their servers reported, and of their load generators."""
-    trials = [details[load.spec.trial_id] for load in compared.loads]
+    trials = [details[result.spec.trial_id] for result in compared.results]
     columns = sorted({column for trial in trials for row in trial.use for column in row})
     hosts = [
         Chart(
@@ -253,7 +253,8 @@ def used_charts(compared: ComparedTrials, details: Details) -> tuple[Chart, ...]
         if column.startswith(WRITTEN_TO)
     ]  # fmt: skip
     links = {address: link for trial in trials for address, link in trial.links.items()}
-    return (*USED, *hosts, *_link_charts(trials, links), *disks, *_metric_charts(compared, trials), *RESOURCES)
+    of_clients = [chart for chart in RESOURCES if compared.loads or chart.name not in _OF_SENDING]
+    return (*USED, *hosts, *_link_charts(trials, links), *disks, *_metric_charts(compared, trials), *of_clients)
 
 
 def _link_charts(trials: Sequence[TrialDetails], links: Mapping[str, HostLink]) -> list[Chart]:
@@ -290,6 +291,8 @@ def reason_charts(compared: ComparedTrials, details: Details) -> tuple[Chart, ..
     )
 
 
+_OF_SENDING = frozenset({"received", "in-flight", "own-lag", "blocked"})
+"""Those of `RESOURCES` that say nothing where nobody sends: what is received is the rate there."""
 _REASONS = frozenset({"server-cpu", "disk-written", "disk-busy", "received"})
 _DISK = "disk-written-to-"
 
@@ -331,7 +334,9 @@ def timelines(compared: ComparedTrials, details: Details, prefix: str, charts: t
     """A plot for each chart that has figures; those that are 0 throughout are left out."""
     ids = {system: [result.spec.trial_id for result in compared.of_system(system)] for system in compared.systems}
     spans = (*_window_spans(ids, details), *_fault_spans(compared))
-    shaded = "Darker: more systems still had the fault." if any(span.inner and not span.label for span in spans) else ""
+    shaded = (
+        "More shaded: more systems still had the fault." if any(span.inner and not span.label for span in spans) else ""
+    )
     context_words, reading = (
         context_of_trials(compared.results),
         " ".join(filter(None, (_reading_words(compared), shaded))),
@@ -430,7 +435,7 @@ def _fault_spans(compared: ComparedTrials) -> tuple[Span, ...]:
 
     Those of a given length are over at about the same time, and one mark stands for all systems. How long a node takes
     to be started again differs: then each end that is later by a second or more has a mark of its own, without a label,
-    so that the shade is the darker the more systems still had the fault, and alike for all faults.
+    so that the shade is the stronger the more systems still had the fault, and alike for all faults.
     """
     spans: list[Span] = []
     for results in faults_by_number(compared.loads):
