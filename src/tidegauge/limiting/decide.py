@@ -214,32 +214,32 @@ def limits_of_load_hosts(load: JudgedLoad, use: WindowUse) -> list[Limiting]:
     load_hosts = {worker.host for worker in case.workers} - {server.host for server in case.servers}
     if not case.servers:  # Others' servers may be on the host that runs the trial, and not be seen.
         load_hosts -= {""}
-    of_load, of_servers = [], []
-    for rule in _RESOURCES:
-        for limiting in rule(case):
-            host = _load_host_at_its_end(case, limiting)
-            if host in load_hosts:
-                of_load.append((host, limiting))
-            elif limiting.resource not in (Resource.CLIENT_CPU, Resource.PROCESSING):
-                of_servers.append(limiting)
-    if of_servers or {host for host, _ in of_load} != load_hosts:
+    of_generators = (
+        (process.host, limiting)
+        for process, limiting in _processes_at_their_end(case)
+        if limiting.resource is Resource.CLIENT_CPU
+    )
+    at_their_end = [*of_generators, *_links_at_their_end(case), *_hosts_at_their_end(case)]
+    of_load = [(host, limiting) for host, limiting in at_their_end if host in load_hosts]
+    limits = [limiting for _, limiting in of_load]
+    of_servers = (
+        limiting
+        for rule in _RESOURCES
+        for limiting in rule(case)
+        if limiting not in limits and limiting.resource not in (Resource.CLIENT_CPU, Resource.PROCESSING)
+    )
+    if any(of_servers) or {host for host, _ in of_load} != load_hosts:
         return []
-    return [limiting for _, limiting in of_load]
-
-
-def _load_host_at_its_end(case: LimitingCase, limiting: Limiting) -> str | None:
-    """The host whose CPUs or link that is, or that of the load generator whose CPUs; None of anything else."""
-    if limiting.share is None or limiting.resource not in (Resource.CLIENT_CPU, Resource.HOST_CPU, Resource.NETWORK):
-        return None
-    if limiting.resource is Resource.CLIENT_CPU:
-        allowed = {limit.subject: limit.words for limit in _limits_by_allowance(case)}
-        is_allowance = allowed.get(limiting.subject) == limiting.words
-        return next((each.host for each in case.workers if is_allowance and case.named(each) == limiting.subject), None)
-    return next((name for name, _ in case.hosts if limiting.subject in (f"of {name}", name)), None)
+    return limits
 
 
 def _limits_by_allowance(case: LimitingCase) -> Iterator[Limiting]:
-    """A process at the end of the CPUs that it was given, where those are fewer than the host has."""
+    """A process at the end of the CPUs that it was given."""
+    return (limiting for _, limiting in _processes_at_their_end(case))
+
+
+def _processes_at_their_end(case: LimitingCase) -> Iterator[tuple[ProcessShare, Limiting]]:
+    """Processes at the end of the CPUs that they were given, where those are fewer than the host has."""
     for process in (*case.servers, *case.workers):
         allowed = process.cpus_allowed
         if allowed is None or allowed >= case.use.share_of_host(process.host).cpus:
@@ -255,7 +255,7 @@ def _limits_by_allowance(case: LimitingCase) -> Iterator[Limiting]:
             processing = f" ({processing_cpus:.2f} of it consumers' processing)" if processing_cpus else ""
             words = f"{name} used {process.cpus:.2f}{processing} of the {trimmed(allowed)} CPUs it may use{held}"
             of_client = Resource.PROCESSING if case.is_client_processing else Resource.CLIENT_CPU
-            yield Limiting(of_client if client else Resource.SERVER_CPU, name, share, words)
+            yield process, Limiting(of_client if client else Resource.SERVER_CPU, name, share, words)
 
 
 def _limits_by_disks(case: LimitingCase) -> Iterator[Limiting]:
@@ -398,6 +398,17 @@ def _limits_by_network(case: LimitingCase) -> Iterator[Limiting]:
         carried_by = "one connection" if case.load.connections <= 1 else f"{case.load.connections} connections"
         words = f"{_mb(moved)} over loopback of {_mb(ceiling)} that {carried_by} can carry"
         yield Limiting(Resource.NETWORK, "lo", min(1.0, moved / ceiling), words)
+    yield from (limiting for _, limiting in _links_at_their_end(case))
+    for name, host in case.hosts:
+        many = host.tcp_retransmits >= RETRANSMITS_MIN
+        if many and host.tcp_retransmits / host.tcp_segments >= RETRANSMITTED:
+            lost = host.tcp_retransmits / host.tcp_segments
+            words = f"{lost:.1%} of {host.tcp_segments:,} TCP segments had to be sent again"
+            yield Limiting(Resource.NETWORK, f"of {name}" if name else "", None, words)
+
+
+def _links_at_their_end(case: LimitingCase) -> Iterator[tuple[str, Limiting]]:
+    """Hosts whose link is at its measured ceiling, by name."""
     for name, host in case.hosts:
         link = case.load.links.get(name)
         ways = (
@@ -407,16 +418,16 @@ def _limits_by_network(case: LimitingCase) -> Iterator[Limiting]:
         for way, used, most in ways:
             if most and OF_CEILING <= used / most <= CEILING_WRONG:
                 words = f"{_mb(used)} {way} by {name} of {_mb(most)} that it can"
-                yield Limiting(Resource.NETWORK, f"of {name}", min(1.0, used / most), words)
-        many = host.tcp_retransmits >= RETRANSMITS_MIN
-        if many and host.tcp_retransmits / host.tcp_segments >= RETRANSMITTED:
-            lost = host.tcp_retransmits / host.tcp_segments
-            words = f"{lost:.1%} of {host.tcp_segments:,} TCP segments had to be sent again"
-            yield Limiting(Resource.NETWORK, f"of {name}" if name else "", None, words)
+                yield name, Limiting(Resource.NETWORK, f"of {name}", min(1.0, used / most), words)
 
 
 def _limits_by_host_cpu(case: LimitingCase) -> Iterator[Limiting]:
-    """All CPUs of a host busy while tasks wait for one. Says who used them."""
+    """All CPUs of a host busy while tasks wait for one."""
+    return (limiting for _, limiting in _hosts_at_their_end(case))
+
+
+def _hosts_at_their_end(case: LimitingCase) -> Iterator[tuple[str, Limiting]]:
+    """Hosts, by name, all of whose CPUs are busy while tasks wait for one. Says who used them."""
     for name, host in case.hosts:
         stall = host.cpu_stall_share
         if host.cpu_share < FULL or (stall is not None and stall < STALL):
@@ -434,7 +445,7 @@ def _limits_by_host_cpu(case: LimitingCase) -> Iterator[Limiting]:
         share = min(1.0, host.cpu_share)
         used = f"{share:.0%} of {host.cpus} CPUs"
         subject = f"of {name}" if name else ""
-        yield Limiting(Resource.HOST_CPU, subject, share, f"{used} ({parts}){waited}", used=used, users=parts)
+        yield name, Limiting(Resource.HOST_CPU, subject, share, f"{used} ({parts}){waited}", used=used, users=parts)
 
 
 def _limit_by_generator(case: LimitingCase) -> Iterator[Limiting]:
