@@ -202,7 +202,7 @@ class TestBootstrap:
         checkout = tmp_path / "a checkout"
         for name in ("scripts", "src/tidegauge/distribution", "src/tidegauge/hosts", "src/tidegauge/model"):
             shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("__init__.py", "errors.py", "places.py"):
+        for name in ("__init__.py", "errors.py", "numbers.py", "places.py"):
             shutil.copy(ROOT / "src/tidegauge" / name, checkout / "src/tidegauge" / name)
         return checkout
 
