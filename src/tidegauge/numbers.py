@@ -51,7 +51,7 @@ def in_unit(value: float | None, unit: str) -> str:
 
 def precise(value: float | None) -> str:
     """A figure with three significant digits, however small it is: 0.0123, 0.42, 20.5, 1,234."""
-    return f"{Decimal(f'{value:.3g}'):f}" if value is not None and value < 0.1 else short(value)
+    return in_full(value, 3) if value is not None and value < 0.1 else short(value)
 
 
 def bounds_in_words(least: float | None, most: float | None) -> str:
@@ -86,6 +86,11 @@ def trimmed(value: float) -> str:
     if not math.isfinite(value):
         return str(value)
     digits = max(7, len(f"{abs(value):.0f}"))
+    return in_full(value, digits)
+
+
+def in_full(value: float, digits: int) -> str:
+    """A number with so many significant digits, however small or large it is without an exponent: 0.000012."""
     return f"{Decimal(f'{value:.{digits}g}'):f}"
 
 

@@ -34,7 +34,7 @@ class Price:
     currency: str = ""
 
     def __str__(self) -> str:
-        return " ".join(part for part in (f"{trimmed(self.per_host_hour)}", self.currency) if part)
+        return " ".join(part for part in (trimmed(self.per_host_hour), self.currency) if part)
 
 
 @dataclass(frozen=True)

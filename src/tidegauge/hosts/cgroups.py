@@ -172,7 +172,7 @@ def _limits_of_hierarchy(hierarchy: Hierarchy) -> dict[str, str]:
     return {
         **numbers,
         "pids": _lowest_number(hierarchy, "pids.max"),
-        "cpus": "" if fewest is None else f"{trimmed(fewest)}",
+        "cpus": "" if fewest is None else trimmed(fewest),
         "cpuset": next(iter(cpusets), ""),
         "io": "; ".join(throttles),
     }

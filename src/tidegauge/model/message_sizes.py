@@ -131,6 +131,11 @@ class MessageSizes:
 
 def _prime_to(number: int) -> int:
     """The largest prime that is not above a number; 1 below 2."""
-    while number > 1 and any(number % divisor == 0 for divisor in range(2, isqrt(number) + 1)):
+    while number > 1 and not is_prime(number):
         number -= 1
     return number
+
+
+def is_prime(number: int) -> bool:
+    """Whether a number of at least 2 has no divisor but 1 and itself."""
+    return all(number % divisor for divisor in range(2, isqrt(number) + 1))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import ceil, isqrt
+from math import ceil
 
+from tidegauge.model.message_sizes import is_prime
 from tidegauge.model.workload import POOL_BODIES, Payload
 
 WINDOW_BYTES_MAX = 8 << 20
@@ -50,7 +51,7 @@ def bodies_needed(payload: Payload, sending: Sending | None) -> int:
         return POOL_BODIES
     batch_bytes = (sending.batch_bytes or 0) / max(SHARE_MIN, payload.random_share if not payload.file else SHARE_MIN)
     number = max(POOL_BODIES, ceil(min(WINDOW_BYTES_MAX, batch_bytes) / payload.message_bytes)) + 1
-    while any(number % divisor == 0 for divisor in range(2, isqrt(number) + 1)):
+    while not is_prime(number):
         number += 1
     return number
 

@@ -319,6 +319,8 @@ class Workload:
         """Of all messages, those with the commonest key; 0 without keys."""
         if self.keys is Keys.NONE:
             return 0.0
+        if self.keys is not Keys.ZIPF:
+            return 1 / self.distinct_keys
         return 1 / fsum(rank**-self.zipf_exponent for rank in range(1, self.distinct_keys + 1))
 
     def neutral(self) -> Workload:

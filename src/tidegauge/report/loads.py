@@ -65,9 +65,10 @@ def _key_words(workload: Workload) -> str:
     """How messages get their keys; "" where they have none."""
     if workload.keys is Keys.NONE:
         return ""
-    commonest = percent(workload.most_frequent_key_share())
-    zipf = f"by Zipf's law (exponent {trimmed(workload.zipf_exponent)}; {commonest} have the commonest)"
-    drawn = {Keys.ROUND_ROBIN: "in turn", Keys.RANDOM: "at random"}.get(workload.keys, zipf)
+    drawn = "in turn" if workload.keys is Keys.ROUND_ROBIN else "at random"
+    if workload.keys is Keys.ZIPF:
+        commonest = percent(workload.most_frequent_key_share())
+        drawn = f"by Zipf's law (exponent {trimmed(workload.zipf_exponent)}; {commonest} have the commonest)"
     return f", each with one of {plural(workload.distinct_keys, 'key')}, drawn {drawn}"
 
 

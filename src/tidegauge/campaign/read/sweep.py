@@ -318,7 +318,7 @@ def label_of(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return f"{trimmed(value)}"
+        return trimmed(value)
     if isinstance(value, dict):
         return " ".join(label_of(item) for item in value.values())[:LABEL_CHARS_MAX]
     if isinstance(value, list):

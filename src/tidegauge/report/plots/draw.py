@@ -12,7 +12,6 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
@@ -25,7 +24,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, Locator, MaxNLocator, NullLocator
 
-from tidegauge.numbers import trimmed
+from tidegauge.numbers import in_full, trimmed
 from tidegauge.report.plots.draw_cells import draw_cells
 from tidegauge.report.plots.model import LOOKS, Axis, Form, Mark, Plot, Scale, Series, cell_words, look
 from tidegauge.report.plots.paper import (
@@ -543,7 +542,7 @@ def _tick_text(axis: Axis, value: float, largest: float) -> str:
             return f"{value / factor:g}{unit}" if value else "0"
     if axis.scale is Scale.LOG and value >= 1e4:  # On a logarithmic axis each has the unit that makes it shortest.
         return f"{value / 1e6:g}M" if value >= 1e6 else f"{value / 1e3:g}k"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{Decimal(f'{value:.4g}'):f}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else in_full(value, 4)
 
 
 def _names_that_fit(plot: Plot) -> list[str]:
