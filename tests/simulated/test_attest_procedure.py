@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attest_doubles import Deployment, Rig, System, Worker
+from attest_doubles import Deployment, Host, Rig, System, Worker
 from attest_scenes import NONE, Stage, all_at, only_the_first, outcome_of, stage
 from wrong_servers import (
     AcknowledgesBeforeItWrites,
@@ -159,6 +159,34 @@ def test_a_rolling_cycle_cuts_each_node_on_its_own_disk(stage: Stage) -> None:
     cuts = [entry for entry in stage.world.journal.entries if entry.startswith("cut ")]
     assert cuts == [f"cut kafka-{number} on disk-{number}" for number in (3, 1, 2)]
     assert all(cut.serve_s is not None for cut in found.cuts)
+
+
+@pytest.mark.parametrize(
+    ("names", "begun"), [((), 0), (("64.log", "64.index", "64.timeindex", "128.log"), 2), (("00.index",), 0)]
+)
+def test_data_files_that_logs_begin_under_load_are_counted(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...], begun: int
+) -> None:
+    places: list[Path] = []
+    start = Worker.start
+    list_files = Host.list_data_files
+
+    def list_and_note(host: Host, directories: Sequence[Path]) -> Sequence[str]:
+        places[:] = directories
+        for directory in directories:
+            directory.mkdir(parents=True, exist_ok=True)
+            (directory / "00.log").touch()
+        return list_files(host, directories)
+
+    def roll(worker: Worker, in_s: float = 0.1) -> int:
+        for name in names:
+            (places[0] / name).touch()
+        return start(worker, in_s)
+
+    monkeypatch.setattr(Host, "list_data_files", list_and_note)
+    monkeypatch.setattr(Worker, "start", roll)
+    (cycle,) = outcome_of(stage.run(all_at())).cycles
+    assert [cut.files_begun for cut in cycle.cuts] == [begun]
 
 
 def test_a_second_cut_comes_before_the_servers_serve(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

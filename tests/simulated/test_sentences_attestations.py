@@ -81,6 +81,8 @@ JUDGED: dict[str, Scene] = {
     "a position that moved back": counted(positions_moved_back=1),
     "a position that is lost": counted(positions_lost=1),
     "a damaged file system": said(outcome(cycle(cuts=(cut(checks={"disk-1": "inode 12 is wrong"}),)))),
+    "a cut of a log that rolled": said(outcome(cycle(cuts=(cut(files_begun=2),)))),
+    "a cut of a log that did not roll": said(outcome(cycle(cuts=(cut(files_begun=0),)))),
     "an odd history": said(outcome(cycle(doubts=("cut short",)))),
 }
 
@@ -286,6 +288,7 @@ CLAIMS = [
     Claim("of unknown outcome that survived", "an unknown outcome that survived", "an unknown outcome that is gone"),
     Claim("file systems that a check found damaged", "a damaged file system", "an odd history"),
     Claim("odd about the histories", "an odd history", "a damaged file system"),
+    Claim("{} had been begun under load, as logs", "a cut of a log that rolled", "a cut of a log that did not roll"),
     Claim("of {} lost messages {} are in", "the lost are in data files", "1 message is lost"),
     Claim("none of the {} lost messages", "1 message is lost", "the lost are in data files"),
     Claim("{}{}, {} of {} acknowledged messages lost", "a line on cuts that were read after", "nothing is lost"),

@@ -15,7 +15,7 @@ from patience import wait_for
 from wrong_servers import Honest
 
 from tidegauge.attestation import evidence
-from tidegauge.attestation.data_files import Message, find_copies
+from tidegauge.attestation.data_files import Message, find_copies, list_data_files
 from tidegauge.attestation.evidence import HEADER
 from tidegauge.attestation.evidence import RecordKind as Record
 from tidegauge.errors import RunFailedError
@@ -183,6 +183,9 @@ class Host(FakeHost):
 
     def find_copies(self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]) -> Any:
         return self.rig.world.find(directories, trial_id, wanted)
+
+    def list_data_files(self, directories: Sequence[Path]) -> Sequence[str]:
+        return list_data_files(directories)
 
 
 @dataclass

@@ -484,6 +484,9 @@ class FakeHost:
     def find_copies(self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]) -> Any:
         raise AssertionError("not used")
 
+    def list_data_files(self, directories: Sequence[Path]) -> Sequence[str]:
+        raise AssertionError("not used")
+
     def watch_syncs(self, processes: Sequence[str]) -> Any:
         raise NoTraceError("nobody was asked to")
 

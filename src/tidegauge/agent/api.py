@@ -145,6 +145,9 @@ class Host(Protocol):
     ) -> Mapping[Message, tuple[Copy, ...]]:
         """See `attestation.data_files.find_copies`. It may take minutes."""
 
+    def list_data_files(self, directories: Sequence[Path]) -> Sequence[str]:
+        """See `attestation.data_files.list_data_files`; of several hosts each one's."""
+
     def watch_syncs(self, processes: Sequence[str]) -> AbstractContextManager[Callable[[], WatchedSyncs]]:
         """Record in this block what processes that this host started make durable. Root only. One at a time.
 

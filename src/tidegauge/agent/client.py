@@ -237,6 +237,10 @@ class AgentHost:
             copies_by_message[message] = (*copies_by_message.get(message, ()), Copy(Path(file), int(offset)))
         return copies_by_message
 
+    def list_data_files(self, directories: Sequence[Path]) -> Sequence[str]:
+        """See `Host.list_data_files`."""
+        return list(map(str, self._call("list_data_files", directories=directories)))
+
     @contextlib.contextmanager
     def watch_syncs(self, processes: Sequence[str]) -> Iterator[Callable[[], WatchedSyncs]]:
         """See `Host.watch_syncs`."""

@@ -28,7 +28,7 @@ from tidegauge.agent.clock_probe import ClockSocket
 from tidegauge.agent.registry import Ledger, remove_directory
 from tidegauge.agent.rig import AgentRig
 from tidegauge.agent.sampler import Sampler
-from tidegauge.attestation.data_files import find_copies
+from tidegauge.attestation.data_files import find_copies, list_data_files
 from tidegauge.durability import WatchedSyncs
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.hosts import cgroups, procfs
@@ -238,6 +238,7 @@ class Agent:
             "write_back": write_back,
             "calm_disk": calm_disk,
             "find_copies": _find_copies_as_rows,
+            "list_data_files": list_data_files,
             "drop_page_cache": lambda directories: drop_page_cache([nearest_existing(path) for path in directories]),
             **self._syncs.calls,
             **self._rig.calls,

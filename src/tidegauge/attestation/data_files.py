@@ -48,6 +48,20 @@ def find_copies(
     return {message: tuple(copies) for message, copies in copies_found.items()}
 
 
+def list_data_files(directories: Sequence[Path]) -> list[str]:
+    """Paths of all files below the directories without what follows their names' first dot, sorted, each once.
+
+    So a log's segment is one, whatever indexes the server keeps beside it: a new one is a log that rolled.
+    """
+    return sorted(
+        {
+            str(file.with_name(file.name.partition(".")[0] or file.name))
+            for directory in directories
+            for file in _files_below(directory)
+        }
+    )
+
+
 def _files_below(directory: Path) -> Iterator[Path]:
     """All files below; `os.walk` passes over directories that vanish meanwhile, as servers' segments do."""
     for root, _, names in os.walk(directory):

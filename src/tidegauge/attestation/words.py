@@ -19,7 +19,7 @@ from tidegauge.model.attest import (
     not_modelled,
 )
 from tidegauge.model.level import LevelChoice
-from tidegauge.numbers import plural
+from tidegauge.numbers import of_all, plural
 
 _SHOWN_MAX = 3
 _CHECK_CHARS_MAX = 120
@@ -58,6 +58,13 @@ def _sentences_beside(choice: LevelChoice, result: Judged) -> Iterable[str]:
                 yield f"none of the {lost:,} lost messages is in the servers' data files, which were searched for them."
     if result.judgement.verdict is AttestVerdict.NOT_REFUTED and result.judgement.reasons:
         yield _first_few("cuts that did not count", result.judgement.reasons)
+    begun = [cut.files_begun for cycle in result.cycles for cut in cycle.cuts if cut.files_begun is not None]
+    if any(begun):
+        # What is made while the power goes is what file systems and servers have been seen to lose.
+        yield (
+            f"{plural(sum(begun), 'data file')} had been begun under load, as logs do that roll, before "
+            f"{of_all(len([count for count in begun if count]), len(begun), 'cut')}."
+        )
     others = [(name, result.figure(key)) for name, key in _OTHERS if result.figure(key)]
     if others:
         yield f"also seen: {', '.join(f'{count:,} {name}' for name, count in others)}."

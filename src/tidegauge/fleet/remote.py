@@ -351,6 +351,13 @@ class ManyHosts:
                 copies_by_message[message] = (*copies_by_message.get(message, ()), *places)
         return copies_by_message
 
+    def list_data_files(self, directories: Sequence[Path]) -> list[str]:
+        """See `Host.list_data_files`: on all hosts of servers at once, with the host's address before each."""
+        lists = do_at_once(
+            lambda host: [f"{host.host.address}:{file}" for file in host.list_data_files(directories)], self._servers
+        )
+        return [file for files in lists for file in files]
+
     @contextlib.contextmanager
     def watch_syncs(self, processes: Sequence[str]) -> Iterator[Callable[[], WatchedSyncs]]:
         """See `Host.watch_syncs`: calls with the least time that they can have lasted by this host's clock.

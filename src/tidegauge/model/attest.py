@@ -223,6 +223,8 @@ class CutOutcome:
         in_flight: messages sent and not yet acknowledged then.
         checks: by disk, what the check of the file system said: `CLEAN`, or its own words.
         cuts: 2 where the same was cut once more while it recovered; times are those of the second then.
+        files_begun: data files that these nodes had begun since the load began, as logs do that roll; None = nobody
+            looked, as in runs of earlier versions.
     """
 
     nodes: tuple[int, ...]
@@ -236,6 +238,7 @@ class CutOutcome:
     in_flight: int = 0
     checks: Mapping[str, str] = field(default_factory=dict)
     cuts: int = 1
+    files_begun: int | None = None
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from tidegauge.attestation.data_files import Copy, find_copies
+from tidegauge.attestation.data_files import Copy, find_copies, list_data_files
 
 TRIAL = 0xD1CEC0FFEE123456
 
@@ -37,3 +37,11 @@ def test_what_is_not_a_message_of_the_trial_is_not_found(tmp_path: Path) -> None
 def test_only_what_is_wanted_is_reported(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(header(0, 1) + header(0, 2))
     assert list(find_copies([tmp_path], TRIAL, {(0, 2)})) == [(0, 2)]
+
+
+def test_a_segment_is_one_file_whatever_stands_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "topic-0").mkdir()
+    for name in ("00.log", "00.index", "00.log.deleted", "64.log", ".lock"):
+        (tmp_path / "topic-0" / name).touch()
+    (tmp_path / "topic-0" / "link.log").symlink_to(tmp_path / "topic-0" / "00.log")
+    assert list_data_files([tmp_path, tmp_path]) == [str(tmp_path / "topic-0" / name) for name in (".lock", "00", "64")]

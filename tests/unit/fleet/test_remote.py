@@ -314,6 +314,9 @@ def test_files_of_servers_are_searched_on_all_their_hosts(many: ManyHosts, tmp_p
     found = many.find_copies([tmp_path / "data"], 7, [(3, 5), (3, 6)])
     # Both see the same files here.
     assert found == {(3, 5): (Copy(tmp_path / "data/here.log", 100),) * 2}
+    here = str(tmp_path / "data/here")
+    assert [file.partition(":")[2] for file in many.list_data_files([tmp_path / "data"])] == [here, here]
+    assert len(set(many.list_data_files([tmp_path / "data"]))) == 2
     assert many.write_back([tmp_path / "data"]) == ""
 
 

@@ -49,6 +49,8 @@ _COPIES_NAMED = 5
 class CycleWatch:
     """What a cycle saw while it went. `held` are the nodes held back; `frozen_ns` and `mounted_ns` are of the last cut.
 
+    `files`: the nodes' data files when the load began, and when servers last served again.
+
     `back_ns`: of each cut, until when what arrives had been acknowledged before it. Only where no node had power is
     that later than the freeze: else it may come from one that goes on.
     """
@@ -57,6 +59,7 @@ class CycleWatch:
     back_ns: list[int] = field(default_factory=list)
     frozen_ns: int = 0
     mounted_ns: int = 0
+    files: frozenset[str] = frozenset()
     held: set[int] = field(default_factory=set)
     unavailable: str = ""
 
@@ -108,6 +111,8 @@ def run_cycle(trial: RunningTrial[AttestSpec], cycle: Cycle, prepared: Prepared)
     Raises `RunFailedError` if the worker or the agent fails.
     """
     order, watch = prepared.order, CycleWatch()
+    if cycle.acts:
+        watch.files = _list_data_files(trial, [node.number for node in trial.deployment.nodes])
     trial.worker.start()
     began_s = time.monotonic()
     before: CommittedPositions | None = None
@@ -214,7 +219,15 @@ def _carry_out_act(trial: RunningTrial[AttestSpec], act: Act, leader: int, watch
             # What was acknowledged is judged by the first of the two; how long it all took by the second.
             first, second = watch.cuts[-2:]
             checks = {**second.checks, **{disk: check for disk, check in first.checks.items() if check != CLEAN}}
-            watch.cuts[-2:] = [replace(second, frozen_mono_ns=first.frozen_mono_ns, checks=checks, cuts=2)]
+            watch.cuts[-2:] = [
+                replace(
+                    second,
+                    frozen_mono_ns=first.frozen_mono_ns,
+                    checks=checks,
+                    cuts=2,
+                    files_begun=first.files_begun,
+                )
+            ]
             watch.back_ns.pop()
         if act.until_complete:
             _await_serving(trial, watch)
@@ -231,6 +244,7 @@ def _cut_nodes(trial: RunningTrial[AttestSpec], numbers: Sequence[int], watch: C
     """Power off for these nodes, and on again. Raises `StartFailedError`, `RunFailedError`."""
     kind = FaultKind.KILL if trial.spec.attest.means is Means.CRASH else FaultKind.POWER_CUT
     nodes = _nodes_hit(trial, numbers)
+    files_begun = _list_data_files(trial, numbers) - watch.files
     asked_ns = time.monotonic_ns()
     report = kind.procedure.impose_on(nodes, FaultExtent())
     frozen_ns = mounted_ns = time.monotonic_ns()
@@ -250,15 +264,26 @@ def _cut_nodes(trial: RunningTrial[AttestSpec], numbers: Sequence[int], watch: C
             freeze_s=(frozen_ns - asked_ns) / 1e9,
             down_s=(mounted_ns - frozen_ns) / 1e9,
             checks=checks,
+            files_begun=len(files_begun),
         )
     )
     kind.procedure.lift_from(nodes)
     watch.cuts[-1] = replace(watch.cuts[-1], restart_s=(time.monotonic_ns() - mounted_ns) / 1e9)
 
 
+def _list_data_files(trial: RunningTrial, numbers: Sequence[int]) -> frozenset[str]:
+    """See `Host.list_data_files`: of these nodes."""
+    nodes = [node_of(trial.deployment.nodes, number) for number in numbers]
+    return frozenset(
+        trial.resources.host.list_data_files([directory for node in nodes for directory in node.directories])
+    )
+
+
 def _await_serving(trial: RunningTrial, watch: CycleWatch) -> None:
     """Wait until a message goes there and back and all nodes take part. Raises `StartFailedError`."""
     await_ready(trial)
+    # What servers begin while they recover is no log that rolled.
+    watch.files |= _list_data_files(trial, [node.number for node in trial.deployment.nodes])
     if watch.cuts and watch.cuts[-1].serve_s is None:
         watch.cuts[-1] = replace(watch.cuts[-1], serve_s=(time.monotonic_ns() - watch.mounted_ns) / 1e9)
 
