@@ -97,6 +97,7 @@ class Case:
         topic, copies: the same of the topics that are made; 0 = as many copies as the level or the cluster asks for.
         in_force: settings of servers and clients as read back; None before the run.
         msgs_per_s: the highest rate offered; 0 where none is, or nobody knows yet.
+        file_keys: what its files call a campaign's keys, where they are not a campaign; {} = it is one.
     """
 
     version: str
@@ -111,6 +112,13 @@ class Case:
     copies: int = 0
     in_force: tuple[Setting, ...] | None = None
     msgs_per_s: float = 0.0
+    file_keys: Mapping[str, str] = field(default_factory=dict)
+
+    def key(self, name: str) -> str:
+        """A campaign's key as whoever has this case's files can write it."""
+        if not self.file_keys:
+            return f"`{name}`"
+        return self.file_keys.get(name, f"a campaign's `{name}` (these files have no key for it)")
 
     def chosen(self, kind: str) -> Mapping[str, str]:
         """The campaign's own settings of "producer", "consumer" or (any other word) the servers."""
@@ -144,7 +152,11 @@ class Case:
         """How a setting of servers gets its usual value: where the campaign set none, a cluster of others has it."""
         if self.is_of_others(name):
             return f"set {name} to {value} on the cluster"
-        return f"remove {name} from the system's `settings`: Tidegauge sets {value}"
+        return f"remove {name} from {self.block('settings')}, so that it is {value}"
+
+    def block(self, name: str) -> str:
+        """Where a system's own settings are in its files: of its "producer", "consumer", or "settings" of servers."""
+        return self.key(name) if self.file_keys else f"the system's `{name}`"
 
     def is_of_others(self, name: str) -> bool:
         """Whether a setting of servers that was read back is not the campaign's own."""

@@ -812,6 +812,9 @@ _OTHERS: Mapping[str, Scene] = {
     "warned of unsteady figures": lambda _: warned(
         ReasonKind.UNSTEADY, "not steady while measured: the rate was falling"
     ),
+    "a run of OMB's files warned of them": lambda base: said(
+        replace(_RUNS["a careful run warned of them"](), campaign_path="omb/w.yaml", path=of_omb(base))
+    ),
     "a run of OMB's files": lambda base: said(
         replace(ended("failed", *pair()), campaign_path="omb/w.yaml", path=of_omb(base))
     ),

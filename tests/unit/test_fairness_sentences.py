@@ -362,6 +362,9 @@ TERMS: dict[str, Scene] = {
     "acks=1 at 2": hazards("kafka", case(2, nodes=3, producer={"acks": "1"})),
     "acks=all at 2": hazards("kafka", case(2, nodes=3, producer={"acks": "all"})),
     "not idempotent": hazards("kafka", case(producer={"enable.idempotence": "false"})),
+    "not idempotent, of OMB": hazards(
+        "kafka", replace(case(producer={"enable.idempotence": "false"}), file_keys={"consumer": "consumerConfig"})
+    ),
     "a fetch waits for more than comes": hazards(
         "kafka", case(consumer={"fetch.min.bytes": "100000"}, msgs_per_s=10.0)
     ),
@@ -370,7 +373,6 @@ TERMS: dict[str, Scene] = {
     "brokers compress": hazards("kafka", read(case(), topic_t={"compression.type": "lz4"})),
     "brokers compress alike": hazards("kafka", read(case(workload=LZ4), topic_t={"compression.type": "lz4"})),
     "brokers unpack": hazards("kafka", read(case(workload=LZ4), topic_t={"compression.type": "uncompressed"})),
-    "campaign's brokers compress": hazards("kafka", case(settings={"compression.type": "lz4"})),
     # Pulsar
     "bookies unknown": facts("pulsar", compared_case(4, in_force=(Setting("cluster", "brokers", "3"),))),
     "bookies known": facts("pulsar", compared_case(4, nodes=3)),
@@ -388,7 +390,6 @@ TERMS: dict[str, Scene] = {
     "two copies": hazards("pulsar", case(2, nodes=3, settings={COPIES: "2"})),
     "three copies": hazards("pulsar", case(2, nodes=3, settings={COPIES: "3"})),
     "deduplicated": hazards("pulsar", case(settings={DEDUPLICATION: "true"})),
-    "deduplicated by others": hazards("pulsar", read(case(), broker_b={DEDUPLICATION: "true"})),
     "not deduplicated": hazards("pulsar", case(settings={DEDUPLICATION: "false"})),
     # RabbitMQ
     "queues by keys": subscribed("rabbitmq", SubscriptionType.KEY_SHARED),
@@ -607,7 +608,8 @@ CLAIMS = [
     *claims_of("both tuned", "both tuned alike", "its clients were tuned, {}", "remove them, tune every system"),
     *claims_of("servers tuned", "servers as they are", "its servers were tuned by hand"),
     *claims_of("check delayed by others", "check delayed", "set {} to {} on the cluster"),
-    *claims_of("check delayed", "check delayed by others", "remove {} from the system's `settings`: Tidegauge sets {}"),
+    *claims_of("check delayed", "check delayed by others", "remove {} from {}, so that it is {}"),
+    *claims_of("not idempotent, of OMB", "not idempotent", "a campaign's `{}` (these files have no key for it)"),
     # systems/kafka/fairness.py
     *claims_of("exclusive", "shared of 4.3", "any consumer may join a group; 'failover' with one consumer"),
     *claims_of("by keys", "exclusive", "a group shares out partitions, not keys; 'failover' keeps the order"),
@@ -626,34 +628,31 @@ CLAIMS = [
     *claims_of(
         "unclean majority", "unclean without a majority",
         "a replica that is not in sync may be made leader: then what a majority acknowledged is lost",
-        "remove {} from the system's `settings`, or set it to false on the cluster",
     ),
     *claims_of(
         "one request", "five requests",
-        "Kafka's client limits batches under way by this", "remove {} from the system's `producer`",
+        "Kafka's client limits batches under way by this", "remove {} from {}",
     ),
     *claims_of(
         "acks=1 at 2", "acks=all at 2",
         "level {} means acks={}: with acks={} Kafka's producer waits for something else",
-        "publish p99 at 200,000 msg/s was 11.4 ms with acks=1", "remove acks from the system's `producer`",
+        "publish p99 at 200,000 msg/s was 11.4 ms with acks=1", "remove acks from {}, and choose {} as it is meant",
     ),
     *claims_of(
         "a fetch waits for more than comes", "more comes than a fetch waits for",
         "at {} msg/s fewer bytes come to a consumer within fetch.max.wait.ms={}",
-        "remove fetch.min.bytes from the system's `consumer`",
+        "remove fetch.min.bytes from {}",
     ),
     *claims_of(
         "not idempotent", "not idempotent, acks=1",
-        "Kafka's client is idempotent by default", "remove enable.idempotence from the system's `producer`",
+        "Kafka's client is idempotent by default", "remove enable.idempotence from {}",
     ),
     *claims_of(
         "brokers compress", "brokers compress alike",
         "compression.type={} on its servers", "the brokers compress by themselves what producers sent",
-        "set compression.type to producer on the cluster",
-        "{}, or set the workload's `compression` for all",
+        "{}; or set {} for all",
     ),
     *claims_of("brokers unpack", "brokers compress alike", "the brokers unpack what producers sent: more for the disk"),
-    *claims_of("campaign's brokers compress", "brokers compress", "remove compression.type from the system's"),
     *claims_of(
         "acks=all at 2", "acks=1 at 2",
         "acks=all waits for every replica that is in sync",
@@ -671,7 +670,7 @@ CLAIMS = [
     *claims_of(
         "partitions switched", "one partition",
         "the producer goes on to the next partition within the time that a batch has to fill",
-        "{}, Pulsar's tuning: 2 instead of 1; the client's default is 10", "remove {} from the system's `producer`",
+        "{}, Pulsar's tuning: 2 instead of 1; the client's default is 10", "remove {} from {}",
     ),
     *claims_of(
         "few channels", "many channels",
@@ -686,15 +685,13 @@ CLAIMS = [
     *claims_of(
         "bypass", "bypass, yet written",
         "form={} (journalWriteData=false)", "an acknowledged message is in the memory of processes only, and killing",
-        "catch-up reads of 3.5 GB/s with the journal bypassed, 1.7", "leave `form` out or name the form journal",
+        "catch-up reads of 3.5 GB/s with the journal bypassed, 1.7", "leave {} out or name the form journal",
     ),
     *claims_of("two copies", "three copies", "each entry is written to {} bookies, where {} copies of a message"),
     *claims_of(
         "deduplicated", "not deduplicated",
         "the brokers keep and check the sequence of every producer", "{}, though Kafka's client does",
     ),
-    *claims_of("deduplicated", "deduplicated by others", "remove {} from the system's `settings`"),
-    *claims_of("deduplicated by others", "deduplicated", "set {} to false on the cluster"),
     # systems/rabbitmq/fairness.py
     *claims_of("queues by keys", "own queue", "a queue knows no keys; with several partitions 'failover' keeps"),
     *claims_of("existing queue", "own queue", "'existing-topics' are used as they are: a queue not made with a single"),
@@ -705,7 +702,7 @@ CLAIMS = [
         "lets the consumer that came first to a queue be its active one",
         "Kafka and Pulsar spread the partitions over the consumers of a failover subscription",
         "documentation of RabbitMQ: single active consumer",
-        "know it when comparing, or leave out 'subscription-type'",
+        "know it when comparing, or leave out {}: then partitions",
     ),
     *claims_of(
         "shared queue", "shared queue with a limit",

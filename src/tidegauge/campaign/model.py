@@ -42,6 +42,7 @@ class SystemChoice:
         partitions: of each topic, instead of the workload's; 0 = the workload's. Others make a comparison unequal.
         copies: of each topic, where neither the level nor the nodes decide it; 0 = they do.
         locate: gives the file and line of a client's setting, by role and name, or the option that brought it.
+        file_keys: what its files call a campaign's keys, where they are not a campaign; {} = it is one.
     """
 
     name: str
@@ -60,6 +61,7 @@ class SystemChoice:
     topic: Mapping[str, str] = field(default_factory=dict)
     jvm: Mapping[str, str] = field(default_factory=dict)
     locate: Callable[[str, str], str] | None = field(default=None, compare=False, repr=False)
+    file_keys: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 
 WORKER_HEAP = ("32MiB", "1024GiB")

@@ -357,7 +357,7 @@ def _disk_disturbance(measured: MeasuredTrial, use: WindowUse, account: HostAcco
     yield Disturbance(Disturbed.DISK, harm, f"{words}{waits}", _OTHER_DISK, account.host)
 
 
-_OTHER_DISK = "end them, or choose another disk (data-directory)"
+_OTHER_DISK = "end them, or keep the data on another disk"
 
 
 def _bytes_moved_on_device(device: DeviceShare) -> float:

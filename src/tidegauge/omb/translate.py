@@ -50,6 +50,18 @@ _DRAIN_S = (60.0, 86_400.0)
 _BEST_EFFORT_S = (6.0, 86_400.0)
 """How long it may take under a `backlogDrainRatio` of 0, OMB's word for what is drained in testDurationMinutes."""
 
+_KEYS_OF_FILES = {
+    "partitions": "partitionsPerTopic",
+    "consumers": "consumerPerSubscription",
+    "message-size": "messageSize",
+    "in-flight": "--in-flight",
+    "durability": "--level",
+    "form": "--form",
+    "heap": "--heap",
+    "direct-memory": "--direct-memory",
+}
+"""What says the same in a workload file or on the command line, of a campaign's keys."""
+
 _MEANING_OF_PUBLISHING = (
     "publishLatency in OMB's JSON is from the actual send, as OMB has it, and publishDelayLatency the wait before; "
     "the report's response time is from the intended time and holds both. docs/omb.md has the rest."
@@ -225,6 +237,7 @@ def _make_translation(
         attach=driver.attach,
         copies=terms.copies,
         locate=lambda role, name: driver.source.where((terms.blocks.get(role, ""), name)),
+        file_keys={**_KEYS_OF_FILES, **terms.file_keys},
     )
     system = _with_chosen_memory(system, chosen, terms.nodes)
     experiment, experiment_notes = _choose_experiment(read, time_scale)
@@ -252,6 +265,7 @@ def _make_translation(
         ),
         fleet=chosen.fleet,
         fleet_file=fleet,
+        locate=lambda key: read.source.where((_KEYS_OF_FILES.get(str(key[-1]), ""),)),
     )
     all_notes = [
         *experiment_notes,
@@ -267,8 +281,9 @@ def _make_translation(
 
 def _meaning_of_figures(workload: Workload) -> list[str]:
     """What OMB's figures are of messages that are sent here."""
+    window = plural(workload.in_flight_messages(), "message")
     return [
-        f"Each producer has at most {workload.in_flight_messages():,} messages in flight; OMB has no such bound.",
+        f"Each producer has at most {window} in flight; OMB has no such bound.",
         _MEANING_OF_PUBLISHING,
         *([_NO_TIMES if workload.unchecked() else _MEANING_OF_READING] if workload.subscriptions else []),
     ]

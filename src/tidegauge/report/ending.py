@@ -110,7 +110,7 @@ _ADVISED: tuple[tuple[tuple[ReasonKind, ...], str, str], ...] = (
     (
         (ReasonKind.DISK_SLOW,),
         "the disk was slow already",
-        "see whether something else writes to it, or choose another (data-directory)",
+        "see whether something else writes to it, or keep the data on another",
     ),
     (
         (ReasonKind.NOT_KEPT_UP,),
@@ -152,9 +152,10 @@ def worth_acting_on(facts: RunFacts) -> Worth:
         if affected:
             waited = ReasonKind.CPU_WAIT in kinds
             busy = f"{words} ({busy_words(affected)})" if waited else words
-            # A careful run is as long already.
-            careful = remedy == _LONGER and Path(run.campaign_path).name == _CAREFUL
-            advised = _for_more_cpu(affected) if waited else "measure longer" if careful else remedy
+            # A careful run is as long already, and files of others have their own times.
+            else_longer = Path(run.campaign_path).name == _CAREFUL or kept_omb_files(run.path)
+            longer = "measure longer" if else_longer else _LONGER
+            advised = _for_more_cpu(affected) if waited else longer if remedy == _LONGER else remedy
             advice.append(RunAdvice(f"{where_words(affected, len(results), names)} {busy}", advised))
     noted = [result for result in results if any(disturbance.harm is Harm.NOTED for disturbance in result.disturbances)]
     if noted:

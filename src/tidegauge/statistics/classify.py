@@ -383,7 +383,7 @@ def _reasons_for_doubt(evidence: Evidence) -> list[Reason]:
             f"the system was still catching up with what was queued before the window: {debt}, "
             "so latencies are in part those of the start"
         )
-        remedy = "allow it a longer warm-up by warm-up-max, or offer a lower rate"
+        remedy = "allow it a longer warm-up, or offer a lower rate"
         reasons.append(Reason(ReasonKind.CATCHING_UP, text, remedy))
     if not evidence.workers_share_topics:
         reasons += _held_back_reasons(evidence)

@@ -345,9 +345,7 @@ def too_short_to_judge(warmup_s_max: float) -> str:
     """ "" or why a warm-up of at most this long can't be found steady, whatever the system does, in words."""
     if warmup_s_max >= WARM_UP_S_TO_JUDGE:
         return ""
-    return (
-        f"the warm-up was too short to judge (warm-up-max {trimmed(warmup_s_max)} s; {WARM_UP_S_TO_JUDGE} s are needed)"
-    )
+    return f"the warm-up was too short to judge (at most {trimmed(warmup_s_max)} s; {WARM_UP_S_TO_JUDGE} s are needed)"
 
 
 def _first_moving(horizon: Sequence[SecondPoint], msgs_per_s: float) -> str:

@@ -411,7 +411,7 @@ class MessageLimit:
         return MessageLimit(
             limit - overhead_bytes,
             f"{name}={limit}" + ("" if value else ", its default"),
-            f"give {name}{others} of {wanted} or more in the system's `settings`, or smaller messages",
+            f"give {name}{others} of {wanted} or more in {case.block('settings')}, or smaller messages",
         )
 
 

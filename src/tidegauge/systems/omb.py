@@ -95,6 +95,7 @@ class DriverTerms:
         topic_prefix: of every topic; "" = Tidegauge's.
         producer, consumer, settings, topic: of the system's clients, servers and topics, which win over Tidegauge's.
         blocks: of the file, with settings of producers and consumers, by role.
+        file_keys: where this file has what campaigns have by these keys, for advice.
         of_level: names in these that a level decides: without effect where another is chosen.
         subscription_type: how consumers share a subscription.
         notes: what is carried out differently, or has no effect here, and why: a sentence each.
@@ -119,6 +120,7 @@ class DriverTerms:
     settings: Mapping[str, str] = field(default_factory=dict)
     topic: Mapping[str, str] = field(default_factory=dict)
     blocks: Mapping[str, str] = field(default_factory=dict)
+    file_keys: Mapping[str, str] = field(default_factory=dict)
     of_level: tuple[str, ...] = ()
     subscription_type: SubscriptionType = SubscriptionType.BY_PARTITION
     notes: tuple[str, ...] = ()

@@ -172,7 +172,7 @@ class TestDisk:
         (found,) = on_shared_disk()
         assert (found.what, found.harm) == (Disturbed.DISK, Harm.INVALID)
         assert found.words.startswith("other programs moved 1,000 MB/s on vda (dd 1,000 MB/s), servers and load")
-        assert "data-directory" in found.remedy
+        assert "the data on another disk" in found.remedy
 
     def test_what_little_the_trial_moved_is_not_called_nothing(self) -> None:
         own = (process("kafka-1", 0.2, moved_bytes_per_s=0.3 * MB), process("worker", 0.1))

@@ -576,7 +576,7 @@ CLAIMS = [
     *claims_of(
         "writer beside syncs", "small writer",
         "other programs moved {}{} on {}{}{}, {}; it was busy {} of the time",
-        "end them, or choose another disk (data-directory)",
+        "end them, or keep the data on another disk",
     ),
     *claims_of("writer beside syncs", "writer without syncs", ", and acknowledgements wait for its syncs"),
     *claims_of("writer beside syncs", "writer, servers' bytes unknown", "servers and load generator {}"),
@@ -644,7 +644,7 @@ CLAIMS = [
     *claims_of(
         "catching up", "generator catching up",
         "the system was still catching up with what was queued before the window",
-        "allow it a longer warm-up by warm-up-max",
+        "allow it a longer warm-up",
     ),
     *claims_of("worked off", "kept up", "{} msg/s were acknowledged though {} were due"),
     *claims_of("unsteady warm-up", "short warm-up", "the warm-up never became steady"),
@@ -704,7 +704,7 @@ CLAIMS = [
     *claims_of("few seconds", "steady", "fewer than {} whole seconds seen"),
     *claims_of("compiler works", "compiler quiet", "its JIT compiler took {} of a CPU in its last {} s"),
     *claims_of("own delay falls", "own delay stays", "the p99 of its own delay is falling over the last {} s"),
-    *claims_of("4 s of warm-up", "7 s of warm-up", "the warm-up was too short to judge (warm-up-max {} s;"),
+    *claims_of("4 s of warm-up", "7 s of warm-up", "the warm-up was too short to judge (at most {} s;"),
     *claims_of("rate rises", "steady", "the {} is {} over the last {} s"),
     *claims_of("rate jumps", "one pause", "the {} jumped from about {} to {} {} s ago"),
     *claims_of(

@@ -328,7 +328,7 @@ def test_working_off_what_was_queued_before_is_a_doubt_that_says_what_to_do() ->
     assert (verdict.validity, verdict.status) == (Validity.DOUBTFUL, OK)
     assert texts_of(verdict.reasons) == (
         f"the system was still catching up with what was queued before the window: {BEHIND}, so latencies are in part "
-        "those of the start (allow it a longer warm-up by warm-up-max, or offer a lower rate)",
+        "those of the start (allow it a longer warm-up, or offer a lower rate)",
     )
 
 
@@ -351,7 +351,7 @@ def test_few_messages_differ_from_their_rate_by_chance() -> None:
 def test_a_warm_up_that_was_too_short_to_judge_is_not_called_unsteady() -> None:
     seen = "fewer than 6 whole seconds seen"
     assert texts_of(judged(unsteady=seen, too_short=too_short_to_judge(4.0)).warnings) == (
-        "the warm-up was too short to judge (warm-up-max 4 s; 7 s are needed)",
+        "the warm-up was too short to judge (at most 4 s; 7 s are needed)",
     )
     assert texts_of(judged(unsteady=seen, too_short=too_short_to_judge(7.0)).warnings) == (
         f"the warm-up never became steady: {seen}",

@@ -73,6 +73,7 @@ def case_of(spec: TrialSpec, choice: SystemChoice, system: System, in_force: tup
         copies=choice.copies,
         in_force=in_force,
         msgs_per_s=spec.most_msgs_per_s if isinstance(spec, LoadSpec) and not spec.exploratory else 0.0,
+        file_keys=choice.file_keys,
     )
 
 
@@ -166,13 +167,15 @@ def _check_message_size(campaign: Campaign, place: int, implementation: System, 
         settings=system.settings,
         producer=system.producer,
         topic=system.topic,
+        file_keys=system.file_keys,
     )
     limit = implementation.message_limit(case)
     if limit is not None and workload.payload.message_bytes_max > limit.bytes_max:
         raise ImpossibleError(
             campaign,
             ("workload", "message-size"),
-            f"workload.message-size: '{workload.payload.message_bytes_max}B': {implementation.title} takes messages of "
+            f"{system.file_keys.get('message-size', 'workload.message-size')}: "
+            f"'{workload.payload.message_bytes_max}B': {implementation.title} takes messages of "
             f"at most {limit.bytes_max}B here ({limit.setting}).",
             f"{capitalized(limit.remedy)}.",
         )

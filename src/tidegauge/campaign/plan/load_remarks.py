@@ -8,7 +8,7 @@ from tidegauge.fairness import BY_DEFINITION, NO_FIGURE, Case, Fact, Hazard, Pro
 from tidegauge.model.server import SINGLE_ADDRESS
 from tidegauge.model.tilt import Severity
 from tidegauge.model.workload import SubscriptionType
-from tidegauge.numbers import count, ms, size
+from tidegauge.numbers import count, ms, plural, size
 
 DELAY_MS_TOLD = 2.0
 """A shorter delay of batches is small beside what else a message waits for."""
@@ -47,7 +47,7 @@ def _messages_beyond_batches(case: Case, facts: Mapping[Property, Fact]) -> Iter
             "batch-below-message",
             f"batches of {size(batch_bytes)}, messages of {size(message_bytes)}",
             "no message fits into a batch, so each is sent by itself: the rate is that of single messages",
-            "give `batch-size` of some messages, or of 1 B where single messages are meant",
+            f"give {case.key('batch-size')} of some messages, or of 1 B where single messages are meant",
         )
 
 
@@ -71,7 +71,7 @@ def _waits_for_batches(case: Case, facts: Mapping[Property, Fact]) -> Iterator[H
             "waits-for-batches",
             f"batches wait {ms(delay_ms)} ms at {count(case.msgs_per_s)} msg/s",
             f"{why}: much of a response time is that delay",
-            "give `batch-delay: 0ms`, unless users of the system have this delay",
+            f"set {case.key('batch-delay')} to 0 ms, unless users of the system have this delay",
         )
 
 
@@ -81,9 +81,9 @@ def _idle_consumers(case: Case, _facts: Mapping[Property, Fact]) -> Iterator[Haz
     if workload.subscriptions and idle > 0 and workload.subscription_type in _BY_PARTITION:
         yield _remark(
             "idle-consumers",
-            f"{workload.consumers} consumers of {workload.partitions} partitions",
+            f"{plural(workload.consumers, 'consumer')} of {plural(workload.partitions, 'partition')}",
             f"a partition is read by one consumer, so {idle} of {workload.consumers} receive nothing",
-            "give as many `partitions`, or `subscription-type: shared`",
+            f"give as many {case.key('partitions')}, or let consumers share them ({case.key('subscription-type')})",
         )
 
 
@@ -95,7 +95,8 @@ def _busy_consumers(case: Case, _facts: Mapping[Property, Fact]) -> Iterator[Haz
             f"{case.workload.consumers_words()} at {count(case.msgs_per_s)} msg/s",
             f"a subscription's consumers can process {count(most)} msg/s at most: messages wait for them, whatever the "
             "system does",
-            "give more `consumers`, with as many `partitions` or `subscription-type: shared`, or a lower rate",
+            f"give more {case.key('consumers')}, with as many {case.key('partitions')} or sharing them "
+            f"({case.key('subscription-type')}), or a lower rate",
         )
 
 
@@ -105,7 +106,7 @@ def _unchecked_messages(case: Case, _facts: Mapping[Property, Fact]) -> Iterator
             "short-messages",
             f"messages of {size(case.workload.payload.message_bytes)}",
             f"they have no room for all that a message is checked by: {unchecked}",
-            "give `message-size: 16B` or more",
+            f"set {case.key('message-size')} to 16 B or more",
         )
 
 
@@ -116,5 +117,5 @@ def _single_address(case: Case, _facts: Mapping[Property, Fact]) -> Iterator[Haz
             f"all servers that clients talk to at one address, {address}",
             "they share a host, or a proxy or load balancer stands before them: then its time is in each latency, and "
             "its limits are in each rate",
-            "give the nodes' own addresses, or measure both ways as variants with `attach`",
+            "give the nodes' own addresses, or measure both ways",
         )

@@ -21,8 +21,8 @@ _NOT_MEANT = (
 _SYSTEM = re.compile(r"systems\.\d+\.name")
 _SAID_SINCE = {"worker.count": "1", "worker.hosts": "0", "retry": "0", "nodes_per_host": "1", "keeper_apart": "False"}
 """What runs of earlier versions meant without saying it."""
-_WHERE = ("faults_at", "locate")
-"""Where in which file something stands, which is no part of what it means."""
+_WHERE = ("faults_at", "locate", "file_keys")
+"""Where in which file something stands, and under which key, which is no part of what it means."""
 
 
 def meaning_of_campaign(campaign: Campaign) -> dict[str, str]:

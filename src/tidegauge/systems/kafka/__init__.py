@@ -162,7 +162,7 @@ class KafkaSystem(System):
         return MessageLimit(
             int(value) - fairness.RECORD_OVERHEAD_BYTES,
             f"topic setting max.message.bytes={value}",
-            "raise max.message.bytes in the system's `topic-settings`, or leave it out",
+            f"raise max.message.bytes in {case.block('topic-settings')}, or leave it out",
         )
 
     def copies_problem(self, choice: LevelChoice) -> str:

@@ -162,7 +162,7 @@ def _unclean_election_hazard(case: Case) -> Iterator[Hazard]:
             f"level {case.choice.level} is to rule out",
             NO_FIGURE,
             "Kafka's topic configuration",
-            f"remove {UNCLEAN} from the system's `settings`, or set it to false on the cluster",
+            case.server_remedy(UNCLEAN, "false"),
         )
 
 
@@ -182,7 +182,7 @@ def _fetch_wait_hazard(case: Case) -> Iterator[Hazard]:
             "end-to-end times are that wait",
             NO_FIGURE,
             BY_DEFINITION,
-            "remove fetch.min.bytes from the system's `consumer`, unless users have it",
+            f"remove fetch.min.bytes from {case.block('consumer')}, unless users have it",
             Severity.ADVICE,
             makes_result=True,
         )
@@ -199,7 +199,7 @@ def _requests_in_flight_hazard(case: Case) -> Iterator[Hazard]:
             f"{REQUESTS}, the most with which a broker keeps the order of retried batches",
             NO_FIGURE,
             BY_DEFINITION,
-            f"remove {name} from the system's `producer`",
+            f"remove {name} from {case.block('producer')}",
         )
 
 
@@ -221,7 +221,7 @@ def _acks_hazard(case: Case) -> Iterator[Hazard]:
             "publish p99 at 200,000 msg/s was 11.4 ms with acks=1 and 58.8 with acks=all (fsync), 3.06 and 8.47 "
             "without; with acks=0 nothing is awaited at all",
             f"{STREAMNATIVE_2020}, tables 2-2, 2-4",
-            "remove acks from the system's `producer`, and choose the `durability` that is meant",
+            f"remove acks from {case.block('producer')}, and choose {case.key('durability')} as it is meant",
         )
 
 
@@ -236,7 +236,7 @@ def _idempotence_hazard(case: Case) -> Iterator[Hazard]:
             "duplicate or reorder",
             NO_FIGURE,
             "Kafka's producer configuration",
-            "remove enable.idempotence from the system's `producer`",
+            f"remove enable.idempotence from {case.block('producer')}",
             Severity.ADVICE,
         )
 
@@ -251,9 +251,6 @@ def _server_compression_hazard(case: Case) -> Iterator[Hazard]:
     }
     if codecs:
         packs = codecs != {UNCOMPRESSED}
-        first = "remove compression.type from the system's `settings`"
-        if case.is_of_others("compression.type"):
-            first = "set compression.type to producer on the cluster"
         yield Hazard(
             "server-compression",
             f"compression.type={'/'.join(sorted(codecs))} on its servers",
@@ -262,7 +259,7 @@ def _server_compression_hazard(case: Case) -> Iterator[Hazard]:
             else "the brokers unpack what producers sent: more for the disk and for the CPU",
             NO_FIGURE,
             "Kafka's broker configuration",
-            f"{first}, or set the workload's `compression` for all",
+            f"{case.server_remedy('compression.type', 'producer')}; or set {case.key('compression')} for all",
         )
 
 

@@ -86,6 +86,14 @@ OF_FORKS = KeysOfForks(
         "streamConfig": "no Kafka Streams are measured, but producers and consumers: leave it out for these",
     },
 )
+_KEYS_OF_FILES = {
+    "batch-size": "batch.size in producerConfig",
+    "batch-delay": "linger.ms in producerConfig",
+    "compression": "compression.type in producerConfig",
+    "producer": "producerConfig",
+    "consumer": "consumerConfig",
+    "topic-settings": "topicConfig",
+}
 _OF_LEVEL = (MIN_IN_SYNC, "flush.messages", "flush.ms")
 _OF_TOPICS = (*_OF_LEVEL, "retention.bytes", "retention.ms", "segment.bytes", "segment.ms")
 _OF_OTHER_CLUSTERS = {
@@ -464,6 +472,7 @@ def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
         settings={MIN_IN_SYNC: str(in_sync)} if other_in_sync else {},
         topic=topic,
         blocks={role: block for block, role in _ROLES.items()},
+        file_keys=_KEYS_OF_FILES,
         of_level=("acks", *_OF_LEVEL),
         topic_prefix=file.topic_prefix,
         notes=tuple(reader.notes),

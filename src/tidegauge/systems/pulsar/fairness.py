@@ -144,7 +144,7 @@ def _partition_switch_hazard(case: Case) -> Iterator[Hazard]:
             "the producer goes on to the next partition within the time that a batch has to fill, so batches are tiny",
             NO_FIGURE,
             f"{STREAMNATIVE_2020}, Pulsar's tuning: 2 instead of 1; the client's default is 10",
-            f"remove {SWITCH} from the system's `producer`",
+            f"remove {SWITCH} from {case.block('producer')}",
         )
 
 
@@ -188,7 +188,7 @@ def _bypassed_journal_hazard(case: Case) -> Iterator[Hazard]:
             "that has written it to the page cache keeps it",
             "catch-up reads of 3.5 GB/s with the journal bypassed, 1.7 with it",
             f"{STREAMNATIVE_2020}, level 2",
-            "leave `form` out or name the form journal",
+            f"leave {case.key('form')} out or name the form journal",
             Severity.ADVICE,
         )
 
@@ -212,15 +212,12 @@ def _write_quorum_hazard(case: Case) -> Iterator[Hazard]:
 
 def _deduplication_hazard(case: Case) -> Iterator[Hazard]:
     if any(value == "true" for _, value in case.server("broker", DEDUPLICATION)):
-        remedy = f"remove {DEDUPLICATION} from the system's `settings`"
-        if case.is_of_others(DEDUPLICATION):
-            remedy = f"set {DEDUPLICATION} to false on the cluster"
         yield Hazard(
             "deduplication",
             f"{DEDUPLICATION}=true",
             "the brokers keep and check the sequence of every producer, which is off by default",
             NO_FIGURE,
             BY_DEFINITION,
-            f"{remedy}, though Kafka's client does the like by default",
+            f"{case.server_remedy(DEDUPLICATION, 'false')}, though Kafka's client does the like by default",
             Severity.ADVICE,
         )

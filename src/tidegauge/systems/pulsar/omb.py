@@ -94,6 +94,15 @@ class _Consumer(OmbFields):
     subscription_type: Annotated[str, one_of(["Exclusive", "Failover", "Shared", "Key_Shared"])] = "Failover"
 
 
+_KEYS_OF_FILES = {
+    "batch-size": "batchingMaxBytes in producer",
+    "batch-delay": "batchingMaxPublishDelayMs in producer",
+    "subscription-type": "subscriptionType in consumer",
+    "producer": "producer",
+    "consumer": "consumer",
+}
+
+
 class _PulsarDriverFile(DriverFields):
     client: _Client = Field(default_factory=_Client)
     producer: _Producer = Field(default_factory=_Producer)
@@ -149,6 +158,7 @@ def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
         subscription_type=SubscriptionType(file.consumer.subscription_type.lower().replace("_", "-")),
         settings=_broker_settings(quorums) if managed else {},
         blocks={"producer": "producer", "consumer": "consumer"},
+        file_keys=_KEYS_OF_FILES,
         of_level=BROKER_QUORUMS,
         notes=(*notes_on_keys, *_notes_on_client(client, managed)),
         kept=_file_without_secrets(source.data, bool(token_file)),

@@ -58,7 +58,8 @@ def subscription_hazard(case: Case) -> Iterator[Hazard]:
             "Kafka and Pulsar spread the partitions over the consumers of a failover subscription",
             NO_FIGURE,
             "documentation of RabbitMQ: single active consumer",
-            "know it when comparing, or leave out 'subscription-type', by which partitions are spread everywhere",
+            f"know it when comparing, or leave out {case.key('subscription-type')}: then partitions are spread "
+            "everywhere",
             Severity.ADVICE,
         )
     limits = (*case.topic, *(value for _, value in case.server("topic", "queue.arguments", "queue.policy.definition")))
@@ -71,7 +72,7 @@ def subscription_hazard(case: Case) -> Iterator[Hazard]:
             "by default since 4.0, where other systems have another limit or none",
             NO_FIGURE,
             "release notes of RabbitMQ 4.0",
-            "know it when comparing, or set `x-delivery-limit` in `topic-settings`",
+            f"know it when comparing, or set `x-delivery-limit` in {case.key('topic-settings')}",
             Severity.ADVICE,
         )
 
