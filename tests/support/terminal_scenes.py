@@ -46,6 +46,7 @@ from tidegauge.model.host import (
 )
 from tidegauge.model.level import Agreement, EarlierCuts, LevelChoice, LevelFinding, SettingChange, SyncFinding
 from tidegauge.model.load import ClockBound
+from tidegauge.model.message_sizes import MessageSizes, SizeKind
 from tidegauge.model.processing import Processing, ProcessingKind
 from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.sending import Sending
@@ -62,7 +63,16 @@ from tidegauge.model.trial import (
     Validity,
 )
 from tidegauge.model.use import Limiting, NearLimit, Resource, Seen
-from tidegauge.model.workload import Arrival, Keys, LateReaders, RatePhase, RateSchedule, SubscriptionType, Workload
+from tidegauge.model.workload import (
+    Arrival,
+    Keys,
+    LateReaders,
+    Payload,
+    RatePhase,
+    RateSchedule,
+    SubscriptionType,
+    Workload,
+)
 from tidegauge.report import distributions, levels
 from tidegauge.report.doctor import Diagnosis, doctor_report
 from tidegauge.report.ending import ending
@@ -449,6 +459,15 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     ),
     "invalid on a busy machine": lambda: spoilt(limiting=BUSY, accounts=(account(others=1.4),)),
     "invalid, busy by itself": lambda: spoilt(limiting=BUSY, accounts=(account(others=0.0),)),
+    "invalid in a closed loop, busy by itself": lambda: run_of(
+        result(
+            peak(KAFKA),
+            validity=Validity.INVALID,
+            reasons=reasons_of("no message of the measured window was acknowledged", kind=ReasonKind.NO_MESSAGE),
+            limiting=BUSY,
+            accounts=(account(others=0.0),),
+        )
+    ),
     "invalid, the other was busy": lambda: run_of(
         *each(pair()[:1], limiting=BUSY),
         *each(pair()[1:], validity=Validity.INVALID, reasons=reasons_of("nothing came")),
@@ -555,6 +574,9 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "reading by two": lambda: run_of(replace(READ, subscriptions=READ.subscriptions * 2)),
     "reading what was ours": lambda: run_of(
         replace(READ, subscriptions=tuple(replace(sub, verified=sub.received) for sub in READ.subscriptions))
+    ),
+    "reading what is damaged": lambda: run_of(
+        replace(READ, subscriptions=tuple(replace(sub, corrupt=3) for sub in READ.subscriptions))
     ),
     "reading what was ours in part": lambda: run_of(
         replace(READ, subscriptions=tuple(replace(sub, verified=9) for sub in READ.subscriptions))
@@ -716,6 +738,12 @@ _PLANS: Mapping[str, Scene] = {
     "plan at an unknown rate, disk measured": lambda _: plan_of(UNKNOWN_RATE, full=FullSpeed(5e8)),
     "plan of late readers": lambda _: plan_of(replace(spec(), late=LATE)),
     "plan of late readers at an unknown rate": lambda _: plan_of(replace(UNKNOWN_RATE, late=LATE)),
+    "plan of messages at an unknown rate": lambda _: plan_of(
+        replace(UNKNOWN_RATE, messages=10**8, measure_s=60.0, measure_s_max=3600.0)
+    ),
+    "plan of messages, bounded as expected": lambda _: plan_of(
+        replace(UNKNOWN_RATE, messages=10**8, measure_s=60.0, measure_s_max=60.0)
+    ),
     "plan of reading": lambda _: plan_of(READ.spec),
     "plan of attached servers": lambda _: plan_of(replace(spec(), attached=True)),
     "plan of shared servers": lambda _: plan_of(replace(spec(), servers=ServerReuse.SHARED)),
@@ -831,6 +859,14 @@ _OTHERS: Mapping[str, Scene] = {
     "batches": lambda _: sending_words(_SENDING, 1024),
     "batches without delay": lambda _: sending_words(replace(_SENDING, batch_delay_ms=0.0), 1024),
     "batches of one": lambda _: sending_words(replace(_SENDING, batch_bytes=512.0), 1024),
+    "batches of one mean size": lambda _: said(
+        run_of(
+            with_workload(
+                result(sending=replace(_SENDING, batch_bytes=4096.0)),
+                payload=Payload(5170, sizes=MessageSizes(SizeKind.MIXED, (100, 10_240), (0.5, 0.5))),
+            )
+        )
+    ),
     "fleet head": lambda _: joined(True),
     "fleet join": lambda _: joined(False),
     "fleet join, open": lambda _: joined(False, "it has no address of its own"),

@@ -34,7 +34,7 @@ from tidegauge.published.across import runs_together
 from tidegauge.published.examine import Choice, examine, report_named
 from tidegauge.published.observe import ExaminedRun
 from tidegauge.published.verdict import ClaimOutcome, ClaimVerdict, PublishedOutcome
-from tidegauge.statistics.figures import FIGURES, Shown, figures_compared, figures_found
+from tidegauge.statistics.figures import Shown, figures_compared, figures_found, is_all_accounted_for
 from tidegauge.statistics.intervals import NOISE_THRESHOLD
 from tidegauge.store.read import StoredRun
 
@@ -215,10 +215,11 @@ def _remarks_on_pair(
     for letter, results in zip(letters, (base, other), strict=True):
         lost = sum(result.lost for result in results)
         invalid = sum(result.validity is Validity.INVALID for result in results)
-        unknown = sum(FIGURES["lost"].value_in(result) is None for result in results if isinstance(result, LoadResult))
+        unknown = [result for result in results if isinstance(result, LoadResult) and not is_all_accounted_for(result)]
         remarks += [f"{lost:,} acknowledged messages were lost in {letter}"] if lost else []
         if unknown:
-            remarks.append(f"whether messages were lost in {letter} is not known of {plural(unknown, 'trial')}")
+            others = "more" if any(result.lost for result in unknown) else "messages"
+            remarks.append(f"whether {others} were lost in {letter} is not known of {plural(len(unknown), 'trial')}")
         which, are = of_all(invalid, len(results), "trial"), "is" if invalid == 1 else "are"
         remarks += [f"{which} of {letter} {are} INVALID and left out"] if invalid else []
     return remarks

@@ -92,6 +92,11 @@ class MessageSizes:
         return self.mean_of_lines_bytes if self.kind is SizeKind.LINES else fmean(self.pool_bytes())
 
     @cached_property
+    def least_bytes(self) -> int:
+        """The smallest of what is sent; of the lines of a file a bound."""
+        return HEADER_BYTES if self.kind is SizeKind.LINES else self.pool_bytes()[0]
+
+    @cached_property
     def most_bytes(self) -> int:
         """The largest of what is sent."""
         return self.most_of_lines_bytes if self.kind is SizeKind.LINES else self.pool_bytes()[-1]

@@ -243,6 +243,11 @@ class Payload:
     sizes: MessageSizes | None = field(default=None, metadata={"if_any": True})
 
     @property
+    def message_bytes_min(self) -> int:
+        """The smallest message, or a bound."""
+        return self.sizes.least_bytes if self.sizes else self.message_bytes
+
+    @property
     def message_bytes_max(self) -> int:
         """The largest message."""
         return self.sizes.most_bytes if self.sizes else self.message_bytes

@@ -341,6 +341,9 @@ def _before_again(invalid: Sequence[MeasuredResult], busy: str) -> str:
     if not remedies and busy:
         # What helps a machine that was busy: that others leave it, unless it was busy without them.
         if _without_others(invalid):
+            # What goes as fast as it goes has no rate to be lowered.
+            if all(result.offered_msgs_per_s is None for result in invalid):
+                return "On a machine with more CPUs run it again: "
             return "On a machine with more CPUs, or at a lower rate, run it again: "
         return "Close other programs and run it again: "
     if not remedies:

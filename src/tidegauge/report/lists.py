@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -196,10 +196,22 @@ def _share_of_trial(trial: TrialSpec, share: ShareSize) -> str:
 
 
 def time_words(trials: Sequence[TrialSpec], seconds_expected: float) -> str:
-    """How long a plan takes; only a bound where backlogs are written at rates that are found on the way."""
+    """How long a plan takes.
+
+    Where backlogs are written at rates that are found on the way only a bound; of a number of messages that are sent at
+    such rates nobody knows.
+    """
     unknown = [trial for trial in trials if isinstance(trial, LoadSpec) and trial.msgs_per_s is None]
     open_ended = [trial.late for trial in unknown if trial.late is not None]
+    counted = [trial for trial in unknown if trial.messages and trial.measure_s < trial.measure_s_max]
     whole = duration(seconds_expected)
+    if counted:
+        assumed, longest = (duration(max(map(attrgetter(name), counted))) for name in ("measure_s", "measure_s_max"))
+        return (
+            f"Takes {whole} on a calm machine, once everything is fetched, if a number of messages takes {assumed}: "
+            f"at a rate that is found during the run it may take {longest}, in {plural(len(counted), 'trial')}. "
+            "Nothing was started."
+        )
     if not open_ended:
         return f"Takes about {whole} on a calm machine, once everything is fetched. Nothing was started."
     longest = duration(max(late.chase_s_max for late in open_ended))

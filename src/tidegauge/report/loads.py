@@ -35,7 +35,8 @@ def load_words(result: MeasuredResult) -> str:
 def measured_words(spec: TrialSpec) -> str:
     """How long a window is planned, or how many messages it has."""
     if isinstance(spec, LoadSpec) and spec.messages:
-        return plural(spec.messages, "message")
+        cut_short = spec.msgs_per_s is not None and 0 < spec.measure_s_max < spec.messages / spec.msgs_per_s
+        return plural(spec.messages, "message") + (f" or {duration(spec.measure_s_max)}" if cut_short else "")
     return duration(spec.measure_s)
 
 

@@ -17,21 +17,22 @@ VALUES_MAX = 3
 VALUE_CHARS_MAX = 40
 
 
-def sending_words(sending: Sending, message_bytes: int) -> str:
-    """ "batches to 128 KiB or 1 ms, compression none, at most 5,000 messages in flight for each producer"."""
+def sending_words(sending: Sending, message_bytes_min: int) -> str:
+    """ "batches to 128 KiB or 1 ms, compression none, at most 5,000 messages in flight for each producer".
+
+    `message_bytes_min`: no message is smaller, so a batch of no more bytes has one.
+    """
     in_flight = plural(int(sending.in_flight_messages), "message")
-    return (
-        f"{_batch_words(sending, message_bytes)}, compression {sending.compression}, at most {in_flight} in flight for "
-        "each producer"
-    )
+    batches = _batch_words(sending, message_bytes_min)
+    return f"{batches}, compression {sending.compression}, at most {in_flight} in flight for each producer"
 
 
-def _batch_words(sending: Sending, message_bytes: int) -> str:
+def _batch_words(sending: Sending, message_bytes_min: int) -> str:
     if sending.batch_bytes is None:
         return f"no batches ({sending.instead})" if sending.instead else "no batches"
     if not sending.batch_bytes:
         return "no batches"
-    if sending.batch_bytes <= message_bytes:
+    if sending.batch_bytes <= message_bytes_min:
         return f"one message in each batch ({size(int(sending.batch_bytes))} at most)"
     batches = f"batches to {size(int(sending.batch_bytes))}"
     if sending.batch_delay_ms is None:
@@ -91,7 +92,7 @@ def _cut(value: str) -> str:
 def _sending_sentence(systems: Mapping[str, tuple[Sending | None, Workload]]) -> str:
     """How clients of systems send. Systems alike are named together, and none where all are alike."""
     by_words = grouped(
-        (sending_words(sending or sending_asked(workload), workload.payload.message_bytes), (system, sending))
+        (sending_words(sending or sending_asked(workload), workload.payload.message_bytes_min), (system, sending))
         for system, (sending, workload) in sorted(systems.items())
         if workload.producers
     )

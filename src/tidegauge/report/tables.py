@@ -26,7 +26,7 @@ from tidegauge.model.workload import SubscriptionType
 from tidegauge.numbers import MISSING, count, in_unit, ms, plural, rounded, short
 from tidegauge.plain import grouped
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
-from tidegauge.statistics.figures import FIGURES, Figure, prompt_readers
+from tidegauge.statistics.figures import FIGURES, Figure, is_all_accounted_for, prompt_readers
 
 T = TypeVar("T")
 RecordFigure = Callable[[RecordResult], float | None]
@@ -171,7 +171,7 @@ def validity_of_all(results: Sequence[MeasuredResult]) -> str:
 def footnotes(compared: ComparedTrials) -> list[str]:
     """What a reader of the table must know: missing figures, several subscriptions, repeats."""
     notes = [*_missing_times(compared)]
-    if any(load.subscriptions and FIGURES["lost"].value_in(load) is None for load in compared.loads):
+    if any(load.subscriptions and not is_all_accounted_for(load) for load in compared.loads):
         notes.append(
             "Whether messages were lost is not known where consumers were behind at the end and nobody could look, "
             "or did."
@@ -254,12 +254,14 @@ def _promise_notes(compared: ComparedTrials) -> list[str]:
     if reading:
         read = sum(sub.received for result in reading for sub in result.subscriptions)
         verified = sum(sub.verified for result in reading for sub in result.subscriptions)
-        checked = "nothing is known but their number"
-        if verified:
-            others = f"; of the others {checked}" if verified < read else ""
-            checked = f"{count(verified)} were of an earlier run, and their checksums were checked{others}"
+        corrupt = sum(sub.corrupt for result in reading for sub in result.subscriptions)
+        parts = [f"{count(verified)} were of an earlier run, and their checksums were checked"] if verified else []
+        parts += [f"{count(corrupt)} were damaged when they arrived"] if corrupt else []
+        if verified < read or not parts:
+            nothing = "nothing is known but their number"
+            parts.append(f"of the others {nothing}" if parts else nothing)
         notes.append(
-            f"Nothing was sent. msg/s: received. Of {count(read)} messages {checked}. "
+            f"Nothing was sent. msg/s: received. Of {count(read)} messages {'; '.join(parts)}. "
             "Whether any was lost, came twice or out of order was not checked."
         )
     elif not workload.subscriptions:

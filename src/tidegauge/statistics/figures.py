@@ -263,10 +263,12 @@ def _foreign_messages(result: MeasuredResult) -> float | None:
 
 def _lost_messages(result: LoadResult) -> float | None:
     """None where of something that was not received nobody knows what became of it, unless some is known to be lost."""
-    if not result.subscriptions:
-        return None
-    unknown = any(sub.backlog > sub.lost + sub.late for sub in result.subscriptions)
-    return None if unknown and not result.lost else float(result.lost)
+    return float(result.lost) if result.lost or is_all_accounted_for(result) else None
+
+
+def is_all_accounted_for(result: LoadResult) -> bool:
+    """Whether somebody read, and of each message that nobody received it is known if it was lost, or there but late."""
+    return bool(result.subscriptions) and all(sub.backlog <= sub.lost + sub.late for sub in result.subscriptions)
 
 
 def _window_end_backlog(result: LoadResult) -> float | None:

@@ -290,6 +290,7 @@ VERDICTS: dict[str, Scene] = {
     "late tail, longer maximum": judged(own_lag=TAIL, response=replace(verdicts.latency(), max_ms=500.0)),
     "no late tail": judged(own_lag=replace(TAIL, p999_ms=5.0)),
     "slow consumer": judged(busy_consumers=(verdicts.busy(),), **SLOW),
+    "slow consumer in a closed loop": judged(busy_consumers=(verdicts.busy(),), **SLOW, **LOOP, blocked_share=0.3),
     "slow consumer for a second": judged(busy_consumers=(verdicts.busy(1),), **SLOW),
     "slow consumer of a bounded queue": judged(**BOUNDED),
     "busy consumer keeps up": judged(busy_consumers=(verdicts.busy(),), **KEPT_UP),
@@ -622,6 +623,8 @@ CLAIMS = [
         "the load generator's own consumers were too slow", "give it more consumers per subscription",
         "end-to-end {} is {} ms where the response is {} ms",
     ),
+    *claims_of("slow consumer", "slow consumer in a closed loop", "{}; or offer a lower rate"),
+    *claims_of("slow consumer in a closed loop", "busy consumer keeps up", "give it more consumers per subscription"),
     *claims_of(
         "slow consumer", "slow consumer for a second",
         "the load generator's own consumers were too slow, so end-to-end times and backlog are not the system's: {}",

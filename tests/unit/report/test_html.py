@@ -332,6 +332,17 @@ class TestAnswer:
         assert badge.state == DOUBT
         assert badge.sentence.endswith("whether messages were lost there is not known.")
 
+    def test_that_some_are_known_to_be_lost_does_not_account_for_the_others(self, sample: Path) -> None:
+        def behind(result: LoadResult) -> tuple[SubscriptionResult, ...]:
+            (sub,) = result.subscriptions
+            return replace(sub, lost=1, backlog=1), replace(sub, name="sub-1", backlog=900)
+
+        run = changed(store.load_run(sample), subscriptions=behind)
+        (badge,) = [badge for badge in answer(run).badges if "checked" in badge.text]
+        assert badge.state == BAD
+        assert "not all received" in badge.text
+        assert badge.sentence.endswith("whether more were lost there is not known.")
+
     def test_what_limited_the_generator_is_a_badge(self, sample: Path) -> None:
         calm = changed(store.load_run(sample), every=True, warnings=lambda _: (), limiting=limited(Resource.OFFERED))
         states = {

@@ -272,6 +272,8 @@ SCENES |= {
     "nobody read": _one(subscriptions=()),
     "some were not read": lambda: answered(_some_unread()),
     "behind": lambda: answered(one_run(**_subscribed(backlog=9))),
+    "behind, and some lost": lambda: answered(one_run(**_subscribed(backlog=9, lost=1))),
+    "some lost": lambda: answered(one_run(**_subscribed(backlog=9, lost=9))),
     "checksums": lambda: answered(_verified()),
     "generator late in part": _one(
         validity=Validity.DOUBTFUL,
@@ -348,7 +350,9 @@ CLAIMS = [
     Claim("No message was acknowledged, so there was none", "nothing received", "one-system"),
     Claim("{} messages checked: {}{}", "one-system", "nobody read"),
     Claim("Each of {} acknowledged messages was looked for", "one-system", "behind"),
+    Claim("Each of {} acknowledged messages was looked for", "some lost", "behind, and some lost"),
     Claim("Of {} acknowledged messages, as far as they were looked for", "behind", "one-system"),
+    Claim("Of {} acknowledged messages, as far as they were looked for", "behind, and some lost", "some lost"),
     Claim("{} In {} nobody read.", "some were not read", "sweep-of-levels"),
     Claim("Nobody read, so nothing is known of loss", "nobody read", "one-system"),
     Claim("{} messages checked: corrupt {}", "checksums", "reading-alone"),
@@ -1019,6 +1023,7 @@ SCENES |= {
     "two searches": lambda: _searches(decided=True),
     "a loss": lambda: _told(_compared(_kafka(), _losing(lost=3))),
     "still behind": lambda: _told(_compared(_kafka(), _losing(backlog=3))),
+    "a loss, and some of which nobody knows": lambda: _told(_compared(_kafka(), _losing(lost=3, backlog=9))),
     "a system more": lambda: _told(_compared([*_kafka(), *_pulsar(0, 1, 2, 3, 4)], _kafka())),
     "a trial that can't be read": lambda: _told(
         replace(_compared(_kafka(), _kafka()), unreadable=("B: trial 0001 has a result that can't be read",))
@@ -1137,7 +1142,8 @@ CLAIMS += [
     Claim("{} differs: {} in {}, {} in {}", "another length", "the same twice"),
     Claim("the workload differs (see what differs of", "another workload", "the same twice"),
     Claim("{} acknowledged messages were lost in {}", "a loss", "the same twice"),
-    Claim("whether messages were lost in {} is not known", "still behind", "a loss"),
+    Claim("whether {} were lost in {} is not known", "still behind", "a loss"),
+    Claim("whether {} were lost in {} is not known", "a loss, and some of which nobody knows", "a loss"),
     Claim("{} in {}: not decided in {}", "an open search", "two searches"),
     Claim("{} of {} {} INVALID and left out", "one trial is INVALID", "the same twice"),
     Claim("the host differs: {}", "a run of another host", "the same run twice"),

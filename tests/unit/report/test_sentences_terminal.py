@@ -56,6 +56,12 @@ ENDING = (
     Claim("What is known of it: {} show {}", "threshold on what is not known", "threshold between repeats"),
     Claim("{}. Then run it again: ", "invalid for its own lag", "invalid"),
     Claim("On a machine with more CPUs, or at a lower rate", "invalid, busy by itself", "invalid on a busy machine"),
+    Claim(
+        "On a machine with more CPUs, or at a lower rate",
+        "invalid, busy by itself",
+        "invalid in a closed loop, busy by itself",
+    ),
+    Claim("On a machine with more CPUs run", "invalid in a closed loop, busy by itself", "invalid, busy by itself"),
     Claim("Close other programs and run it again: ", "invalid on a busy machine", "invalid, busy by itself"),
     Claim("{} of {} trials are kept", "interrupted", "two trials"),
     Claim("To go on with it: {} run --resume {}", "interrupted, may go on", "interrupted"),
@@ -107,6 +113,16 @@ LISTS = (
         "Takes about {} on a calm machine, once everything is fetched.",
         "plan of late readers",
         "plan of late readers at an unknown rate",
+    ),
+    Claim(
+        "Takes about {} on a calm machine, once everything is fetched.",
+        "plan of messages, bounded as expected",
+        "plan of messages at an unknown rate",
+    ),
+    Claim(
+        "Takes {} on a calm machine, once everything is fetched, if",
+        "plan of messages at an unknown rate",
+        "plan of messages, bounded as expected",
     ),
     Claim(
         "Takes up to {} on a calm machine, once everything is fetched",
@@ -193,6 +209,7 @@ SCREEN = (
 SENDING = (
     Claim("{}, compression {}, at most {} in flight for each producer", "two trials", "reading"),
     Claim("one message in each batch ({} at most)", "batches of one", "batches"),
+    Claim("one message in each batch ({} at most)", "batches of one", "batches of one mean size"),
     Claim("{} or {} ms", "batches", "batches without delay"),
 )
 
@@ -217,7 +234,9 @@ TABLES = (
     Claim("; those of each phase are below", "one of two reads late, phase by phase", "all read late"),
     Claim("Closed loop: the next message waits for an earlier one", "two peaks", "two trials"),
     Claim("nothing is known but their number", "reading", "reading what was ours"),
-    Claim("; of the others {}", "reading what was ours in part", "reading what was ours"),
+    Claim("of the others {}", "reading what was ours in part", "reading what was ours"),
+    Claim("{} were damaged when they arrived", "reading what is damaged", "reading what was ours"),
+    Claim("of the others {}", "reading what is damaged", "reading"),
     Claim("{} were of an earlier run, and their checksums", "reading what was ours in part", "reading"),
     Claim("Nothing was sent. msg/s: received.", "reading", "two trials"),
     Claim("Nobody read, so nothing is known of loss", "nobody reads", "two trials"),

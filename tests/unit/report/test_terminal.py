@@ -25,6 +25,7 @@ from tidegauge.report.html.answer import answer
 from tidegauge.report.html.first_table import first_table
 from tidegauge.report.levels import headline
 from tidegauge.report.lists import ShownPlan, plan_list, runs_list
+from tidegauge.report.loads import measured_words
 from tidegauge.report.screen import run_screen
 from tidegauge.report.summary import run_summary
 from tidegauge.report.tables import figure_table
@@ -454,3 +455,10 @@ def test_one_attached_cluster_by_two_ways_has_figures_of_each_and_what_lies_betw
     assert table.table.labels == ("Kafka direct", "Kafka proxy")
     columns = [column for group in table.table.groups for column in group.columns]
     assert ("7.10", "9.10") in [column.cells for column in columns if column.head == "p99"]
+
+
+def test_a_number_of_messages_that_takes_longer_than_allowed_is_said_with_the_time() -> None:
+    counted = replace(spec(), messages=1_000, measure_s=10.0, measure_s_max=10.0)
+    assert measured_words(replace(counted, msgs_per_s=0.5)) == "1,000 messages or 10 s"
+    assert measured_words(replace(counted, msgs_per_s=100.0)) == "1,000 messages"
+    assert measured_words(replace(counted, msgs_per_s=None)) == "1,000 messages"

@@ -32,7 +32,7 @@ from tidegauge.report.loads import compared_words
 from tidegauge.report.published import counts
 from tidegauge.report.verdicts import ExperimentVerdict, level_phrase, verdicts
 from tidegauge.statistics.classify import JIT_CPUS
-from tidegauge.statistics.figures import FIGURES
+from tidegauge.statistics.figures import is_all_accounted_for
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds import ThresholdOutcome
 
@@ -275,7 +275,7 @@ def _message_badge(run: StoredRun) -> Badge:
     if not acked and not any(totals.values()):
         return Badge(DOUBT, "Messages not checked", "No message was acknowledged, so there was none to look for.")
     seen = [f"{kind} {count(number)}" for kind, number in totals.items() if number or kind in ("lost", "duplicated")]
-    behind = [load for load in loads if FIGURES["lost"].value_in(load) is None]
+    behind = [load for load in loads if not is_all_accounted_for(load)]
     unread = len(sent) - len(loads)
     state = BAD if totals["lost"] or totals["corrupt"] else DOUBT if behind or unread or any(totals.values()) else GOOD
     outcomes = ", ".join(
@@ -285,10 +285,11 @@ def _message_badge(run: StoredRun) -> Badge:
     if not behind:
         sentence = f"Each of {count(acked)} acknowledged messages was looked for in every subscription: {outcomes}."
     else:
+        others = "more" if any(load.lost for load in behind) else "messages"
         sentence = (
             f"Of {count(acked)} acknowledged messages, as far as they were looked for: {outcomes}. "
             f"In {plural(len(behind), 'trial')} consumers were still behind when the drain ended, and not everything "
-            "could be looked for: whether messages were lost there is not known."
+            f"could be looked for: whether {others} were lost there is not known."
         )
     if unread:
         sentence = f"{sentence} In {plural(unread, 'further trial')} nobody read."
