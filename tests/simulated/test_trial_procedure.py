@@ -503,6 +503,14 @@ def test_the_backlog_at_the_windows_end_is_not_that_of_a_second_later(scene: Sce
     assert scene.store.phases.count("measure") <= round(0.6 / SECOND_S), "no second of what follows is of the window"
 
 
+def test_the_backlog_at_the_end_of_a_window_that_ends_within_a_second_is_not_that_of_another_time(scene: Scene) -> None:
+    scene.worker = DriftingWorker(scene.journal)
+    scene.worker.totals_script = [totals_of(window(0, 10**9, 1000), subscription(backlog=42))] * 2
+    scene.worker.totals_script += [totals_of(window(0, 10**9, 1000), subscription(backlog=0))]
+    result = scene.run(replace(SPEC, measure_s=0.61))
+    assert result.subscriptions[0].window_end_backlog == 42
+
+
 def _timed(until_ns: int) -> TimedPoint:
     return TimedPoint(until_ns, SecondPoint(1000.0, 4.0, 0))
 

@@ -234,6 +234,12 @@ class Follower:
         edge_ns = self.points.last.until_mono_ns
         return edge_ns + -(-(at_ns - edge_ns) // SECOND_NS) * SECOND_NS
 
+    def is_on_edge(self, since_edge_ns: int) -> bool:
+        """Whether so long after an edge of the worker's seconds there is one again, but for a tenth of a second."""
+        length_ns = self.points.last.length_ns if self.points else SECOND_NS
+        beyond_ns = since_edge_ns % length_ns
+        return min(beyond_ns, length_ns - beyond_ns) <= length_ns // 10
+
     def follow_to_end(self) -> None:
         """Follow until there are no more figures. Raises `RunFailedError` when something has failed."""
         while not self._ended:

@@ -166,8 +166,12 @@ def _measure_window(trial: RunningTrial[LoadSpec], follower: Follower, measuring
         else:
             chased = chase_backlog(trial, follower, spec.late, from_ns, measuring.begin_mono_ns)
             until_ns = chased.until_ns
+    # A window of 2.5 s, or of so many messages, ends within a second, at whose end another backlog may wait.
+    ends_within = chased is None and not follower.is_on_edge(until_ns - from_ns)
+    backlogs = {sub.name: sub.backlog for sub in trial.worker.totals().subscriptions} if ends_within else {}
     # The load goes on until the window's last second is known: the window's end is not the end of the load.
     follower.follow_until_known(until_ns, patience_s=3.0)
+    follower.receiving.window_end.update(backlogs)
     _await_faults(trial, follower)
     is_cut = until_ns < measuring.until_mono_ns and spec.late is None
     aborted = follower.abort if is_cut and follower.abort.broken is not None else None
