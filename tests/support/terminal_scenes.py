@@ -827,6 +827,15 @@ _OTHERS: Mapping[str, Scene] = {
             )
         )
     ),
+    "warned of CPU, under a quota and beside others": lambda _: said(
+        run_of(
+            *pair(
+                warnings=WAITED,
+                accounts=(account(others=1.4),),
+                disturbances=(_QUOTA, replace(_NOTED, harm=Harm.DOUBTFUL)),
+            )
+        )
+    ),
     "warned of the disk": lambda _: warned(
         ReasonKind.DISK_SLOW, "the disk was slow when the trial began: an fsync took 9 ms on average"
     ),

@@ -363,11 +363,15 @@ def _without_others(busy: Sequence[MeasuredResult]) -> bool:
 
 
 def _for_more_cpu(waited: Sequence[MeasuredResult]) -> str:
-    """What gives clients a CPU that waited for one: a quota that held them back is the first that helps."""
+    """What gives clients a CPU that waited for one: a quota that held them back is the first that helps.
+
+    It may have held only one of their threads, so where others disturbed them, too, that is not all.
+    """
     disturbances = [disturbance for result in waited for disturbance in result.disturbances]
     quota = next((disturbance.remedy for disturbance in disturbances if disturbance.what is Disturbed.QUOTA), "")
     if quota:
-        return quota
+        others = any(disturbance.what is Disturbed.CPU for disturbance in disturbances)
+        return f"{quota}; and {_CLOSE_OTHERS}" if others else quota
     if _without_others(waited):
         return "use a machine with more CPUs (other programs took next to none)"
     return _CLOSE_OTHERS

@@ -18,6 +18,11 @@ ENDING = (
     Claim("the clients waited for a CPU", "warned of CPU", "warned of the disk"),
     Claim("close other programs, or use a machine", "warned of CPU, beside others", "warned of CPU, busy by itself"),
     Claim("close other programs, or use a machine", "warned of CPU", "warned of CPU, under a quota"),
+    Claim(
+        "close other programs, or use a machine",
+        "warned of CPU, under a quota and beside others",
+        "warned of CPU, under a quota",
+    ),
     Claim("use a machine with more CPUs (other", "warned of CPU, busy by itself", "warned of CPU, beside others"),
     Claim("use a machine with more CPUs (other", "warned of CPU, busy by itself", "warned of CPU, under a quota"),
     Claim("the disk was slow already", "warned of the disk", "warned of CPU"),
