@@ -104,6 +104,24 @@ def test_it_follows_a_run_to_its_end(seen: Seen, server: LiveServer, run: store.
     assert [complaint for complaint in seen.complaints if "favicon" not in complaint] == []
 
 
+def test_no_second_of_a_trial_that_has_ended_is_shown_as_what_is_now(
+    seen: Seen, server: LiveServer, run: store.RunStore
+) -> None:
+    page = seen.opened(server.live_url(run.path))
+    trial = run.open_trial(spec(number=3))
+    trial.append_second(second(), "measure")
+    trial.append_second(replace(second(1), acked=0), "drain")
+    text_is(page, "#trial", "0003-latency-kafka: drain")
+    assert page.locator("#charts .now").first.text_content() == "0", "while it goes on, that is so"
+    assert page.locator("#figures dd").count() == 0
+    trial.finish(result(trial.spec), totals())
+    text_is(page, "#trial", "0003-latency-kafka: finished")
+    assert set(page.locator("#charts .now").all_text_contents()) == {"-"}
+    assert page.locator("#charts path").first.get_attribute("opacity") == "1"
+    assert "7.80" in page.locator("#figures").text_content()
+    run.finish("finished")
+
+
 def test_a_chart_has_gaps_where_nothing_is_known_and_begins_at_0(
     seen: Seen, server: LiveServer, run: store.RunStore
 ) -> None:

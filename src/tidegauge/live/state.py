@@ -102,7 +102,7 @@ class RunFollower:
             return self._done
         content = _trial_content(by_age[-1])
         if by_age[-1].status != "running":
-            self._done = content
+            self._done = content = {**content, "figures": _figures_of_trial(by_age[-1])}
         return content
 
     def _chosen_trial(self, trial_id: str, by_age: Sequence[store.StoredTrial]) -> LiveTrial | None:

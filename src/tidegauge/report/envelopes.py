@@ -373,7 +373,10 @@ class Live(TypedDict):
 
 
 class LiveTrial(TypedDict):
-    """The newest trial of a run, or the one before it as long as it has no seconds; with its last seconds."""
+    """The newest trial of a run, or the one before it as long as it has no seconds; with its last seconds.
+
+    `figures`: only of one that has ended, or that was asked for by its name.
+    """
 
     trial_id: str
     target_msgs_per_s: NotRequired[float | None]

@@ -120,6 +120,19 @@ class TestServer:
             assert json.loads(ask(server, f"/state/{going.path.name}{other}")[1])["chosen"] is None
         assert ask(server, "/state/no-run/0001-latency-kafka")[0].status == 404
 
+    def test_the_newest_trial_has_its_figures_once_it_has_ended(
+        self, server: LiveServer, going: store.RunStore
+    ) -> None:
+        assert "figures" not in json.loads(ask(server, f"/state/{going.path.name}")[1])["trial"]
+        newest = going.open_trial(spec(number=3))
+        newest.append_second(second(), "measure")
+        newest.finish(result(newest.spec), totals())
+        for _ in range(2):  # Read once, and told again.
+            state = json.loads(ask(server, f"/state/{going.path.name}")[1])
+            check_content(state)
+            figures = {figure["name"]: figure["value"] for figure in state["trial"]["figures"]}
+            assert figures["response p99, ms"] == "7.80"
+
     def test_pages(self, server: LiveServer, going: store.RunStore) -> None:
         name = going.path.name
         answer, index = ask(server, "/")

@@ -116,8 +116,9 @@
     return pieces.map((points) => `M${points.join(" L")}${points.length === 1 ? " h0" : ""}`).join(" ");
   };
 
-  // `target`: the rate that is offered, which the chart of the rate has a line at; `old`: no value of it is now.
-  const draw = (seconds, target, old) => {
+  // `target`: the rate that is offered, which the chart of the rate has a line at; `over`: no value of it is now; `before`: it is
+  // drawn in place of a trial that has no seconds yet.
+  const draw = (seconds, target, over, before = false) => {
     const from = seconds.length ? seconds[0].second : 0, to = seconds.length ? seconds[seconds.length - 1].second : 0;
     const across = (second) => LEFT + ((second - from) / Math.max(1, to - from)) * (WIDTH - RIGHT - LEFT);
     const measured = seconds.filter((one) => !["", "warm-up", "drain"].includes(one.phase));
@@ -129,12 +130,12 @@
       const most = Math.max(...known, aim || 0);
       const up = (value) => HEIGHT - BOTTOM - (value / (most || 1)) * (HEIGHT - BOTTOM - TOP);
       // Looks at what is used end a little after the seconds of the load; what is older than that is not now.
-      const newest = old ? [] : seconds.slice(-NOW_S).map((one) => one[chart.key]).filter(isKnown);
+      const newest = over ? [] : seconds.slice(-NOW_S).map((one) => one[chart.key]).filter(isKnown);
       // Of what nobody looks at, nothing is drawn.
       chart.figure.hidden = seconds.length > EMPTY_S && !known.length && aim === null;
       drawAxes(chart, from, to, most, across, up);
       chart.line.setAttribute("d", path(seconds, chart.key, across, up));
-      chart.line.setAttribute("opacity", old ? "0.5" : "1");
+      chart.line.setAttribute("opacity", before ? "0.5" : "1");
       chart.value.textContent = newest.length ? number(newest[newest.length - 1]) : "-";
       chart.target.setAttribute("visibility", aim === null ? "hidden" : "visible");
       chart.target.setAttribute("y1", up(aim || 0));
@@ -208,7 +209,9 @@
     table(state.trials);
     toCome(state.pending || [], state.pending_more || 0);
     byId("chosen").hidden = !state.chosen;
-    byId("figures").replaceChildren(...((state.chosen && state.chosen.figures) || []).flatMap(
+    // A newest trial that goes on has no list of them; that of one which failed is empty.
+    const figuresOfEnded = (state.chosen || state.trial || {}).figures;
+    byId("figures").replaceChildren(...(figuresOfEnded || []).flatMap(
       (figure) => [element("dt", figure.name), element("dd", figure.value)],
     ));
     if (state.chosen) {
@@ -223,7 +226,7 @@
       byId("trial").textContent = `${state.trial.trial_id}: ${state.trial.phase}`;
       byId("before").hidden = drawn === state.trial;
       byId("before").textContent = drawn === state.trial ? "" : `Drawn until it sends: ${drawn.trial_id}, ${drawn.phase}`;
-      draw(drawn.seconds, drawn.target_msgs_per_s, drawn !== state.trial);
+      draw(drawn.seconds, drawn.target_msgs_per_s, drawn !== state.trial || figuresOfEnded !== undefined, drawn !== state.trial);
       generators(state.trial.workers);
       hosts(state.trial.hosts);
     }
