@@ -144,6 +144,13 @@ def contests_of_run(run: StoredRun, same_within: SameWithin | None = None) -> tu
     return tuple(contests)
 
 
+def contests_of_figure(run: StoredRun, axis: str, name: str) -> tuple[Contest, ...]:
+    """Every contest of one figure over one axis, whether or not it leads there."""
+    compared = _Axis(run, axis, tuple(labels_of_axis(run, axis)), run.same_within)
+    contests = (*_contests_of_trials(compared, name), *_contests_of_findings(compared))
+    return tuple(contest for contest in contests if contest.name == name)
+
+
 @dataclass(frozen=True)
 class _Axis:
     """An axis along which a run is compared: its name, its values in order, and the margin of the same."""
@@ -154,7 +161,8 @@ class _Axis:
     margin: SameWithin
 
 
-def _contests_of_trials(axis: _Axis) -> Iterator[Contest]:
+def _contests_of_trials(axis: _Axis, name: str = "") -> Iterator[Contest]:
+    """Those of the figure that leads, of variants of others, too; and those of the figure of that name."""
     run, labels = axis.run, axis.labels
     measured = [each for each in run.results if isinstance(each, MeasuredResult) and not each.spec.exploratory]
     key_of = _key_of_question(run, axis.name)
@@ -172,7 +180,8 @@ def _contests_of_trials(axis: _Axis) -> Iterator[Contest]:
         beside = tuple(_facts_beside(axis.name, sides))
         for figure in sorted(figures, key=lambda each: each is not lead):
             alternatives = [_alternative(label, usable[label], sides[label], figure) for label in labels]
-            if figure is lead or (axis.name == VARIANT and any(each.values for each in alternatives)):
+            is_wanted = axis.name == VARIANT or figure.name == name
+            if figure is lead or (is_wanted and any(each.values for each in alternatives)):
                 yield _contest(axis, first.spec, figure, alternatives, beside=beside, lead=figure is lead)
 
 

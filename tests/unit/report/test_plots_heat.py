@@ -66,8 +66,28 @@ def test_a_second_line_in_a_cell_is_explained() -> None:
     assert not any(cell.verdict for cell in cells_of(maps_of(*grid())[0]).values())
 
 
-def repeated_grid(block: int) -> list[LoadResult]:
-    points = [(row, column) for row in PARTITIONS for column in SIZES]
+def test_a_second_line_is_in_every_row_of_a_map_or_in_none() -> None:
+    """At a point without p99 the run compares that row by p50, and the map of p99 has verdicts there, too."""
+    rows, columns = (*PARTITIONS, "1000"), ("16KiB", "64KiB", "1MiB")
+    results = [one for block in range(3) for one in repeated_grid(block, rows, columns)]
+    without = [
+        replace(one, response=replace(one.response, p99_ms=None))
+        if one.spec.point == {"partitions": "1", "batch-size": "1MiB"}
+        else one
+        for one in results
+    ]
+    assert len({contest.name for contest in RunFacts(run_of(without)).contests if contest.axis == "batch-size"}) == 2
+    p99, p50, end_to_end = maps_of(*without)
+    verdicts = {place: cell.verdict for place, cell in cells_of(p99).items()}
+    assert verdicts.pop(("1", "1MiB")) == "", "it has no such figure"
+    assert {place: "first" if place[1] == "16KiB" else "worse" for place in verdicts} == verdicts
+    for other in (p50, end_to_end):
+        assert {cell.verdict for cell in cells_of(other).values()} == {""}
+        assert "second line" not in other.reading
+
+
+def repeated_grid(block: int, rows: Sequence[str] = PARTITIONS, columns: Sequence[str] = SIZES) -> list[LoadResult]:
+    points = [(row, column) for row in rows for column in columns]
     return [
         at(KAFKA, (1.0 + number) * (1 + block / 500), block, partitions=row, **{"batch-size": column})
         for number, (row, column) in enumerate(points)

@@ -1,7 +1,8 @@
 """Figures of a sweep over two axes as heat maps: a panel for each figure and system, with a cell for each point.
 
 The axis with fewer values runs across, so that a phone has room for the figures; one of variants always does. A cell is
-compared with the first of its row where one of the run's contests compares the two.
+compared with the first of its row on maps of the figure that the run's contests lead with in at least half the rows:
+there in every row, since a map whose cells say that here and there raises the question of what the others hide.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import isclose
 from typing import TypeVar
 
-from tidegauge.comparison.contests import Contest
+from tidegauge.comparison.contests import Contest, contests_of_figure
 from tidegauge.comparison.order import Point, labels_of_axis
 from tidegauge.comparison.within import rest_on_doubt
 from tidegauge.model.finding import Finding
@@ -222,7 +223,7 @@ def without_forms(across: Across) -> Across:
 
 
 def _plot_of_panel(panel: _Panel, facts: RunFacts, plot_id: str) -> Plot:
-    contests = {row: contest for row in panel.rows.places if (contest := _contest_of_row(row, panel, facts))}
+    contests = _contests_of_rows(panel, facts)
     cells = {place: _cell(place, panel, contests.get(place[0])) for place in panel.at}
     series = Series(
         panel.system,
@@ -255,14 +256,27 @@ def _plot_of_panel(panel: _Panel, facts: RunFacts, plot_id: str) -> Plot:
     )
 
 
-def _contest_of_row(row: str, panel: _Panel, facts: RunFacts) -> Contest | None:
-    """What compares the cells of a row with its first; None where nothing does, or nothing was repeated."""
+def _contests_of_rows(panel: _Panel, facts: RunFacts) -> dict[str, Contest]:
+    """What compares the cells of each row with its first; of a figure that leads in too few rows, in none."""
     figure_name = SUSTAINABLE if panel.chart.name == _SUSTAINED.name else panel.chart.figure.name
+
+    def contests_in(contests: Sequence[Contest]) -> dict[str, Contest]:
+        named = [one for one in contests if (one.axis, one.name) == (panel.columns.field, figure_name)]
+        return {row: contest for row in panel.rows.places if (contest := _contest_of_row(row, panel, named))}
+
+    leading = contests_in(facts.contests)
+    if not leading:
+        return {}
+    every = contests_in(contests_of_figure(facts.run, panel.columns.field, figure_name))
+    return every if 2 * len(leading) >= len(every) else {}
+
+
+def _contest_of_row(row: str, panel: _Panel, contests: Sequence[Contest]) -> Contest | None:
+    """What compares the cells of a row with its first; None where nothing does, or nothing was repeated."""
     alike = [
         contest
-        for contest in facts.contests
-        if (contest.axis, contest.name) == (panel.columns.field, figure_name)
-        and dict(contest.at) == {panel.rows.field: row}
+        for contest in contests
+        if dict(contest.at) == {panel.rows.field: row}
         and any(each.contrast is not None and each.contrast.ratio_interval for each in contest.against_first)
         and _is_of_row(contest, row, panel)
     ]
