@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.fairness import wanted_tilts
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.parse import parse_campaign
-from tidegauge.campaign.read.variants import EXAMPLES, REPEAT
+from tidegauge.campaign.read.variants import REPEAT, TWO_VARIANTS
 from tidegauge.errors import UserError
 from tidegauge.model.tilt import only_unequal
 from tidegauge.model.variant import SameWithin
@@ -214,40 +213,37 @@ def test_with_several_systems_a_variant_says_whose_settings_it_sets(tmp_path: Pa
     assert dict(campaign.variants[0].sets) == {"kafka producer linger.ms": "20"}
 
 
-def test_a_system_listed_twice_leads_to_variants(tmp_path: Path) -> None:
-    twice = "[{name: kafka, producer: {linger.ms: 0}}, {name: kafka, producer: {linger.ms: 20}}]"
-    says = refused(tmp_path, "", BASE.replace("[kafka]", twice))
-    assert "'kafka' is listed twice" in says
-    (line,) = re.findall("'(variants: .*)'", says)
-    assert line == "variants: [{producer: {linger.ms: 0}}, {producer: {linger.ms: 20}}]"
-    campaign = parse(tmp_path, line + "\n")
-    assert [dict(point.campaign.systems[0].producer) for point in campaign.points] == [
-        {"linger.ms": "0"},
-        {"linger.ms": "20"},
-    ]
+def test_entries_of_one_system_are_its_variants(tmp_path: Path) -> None:
+    twice = "\n  - {name: kafka, producer: {linger.ms: 0}}\n  - {name: kafka, producer: {linger.ms: 20}, durability: 3}"
+    campaign = parse(tmp_path, "", BASE.replace("[kafka]", twice))
+    systems = [point.campaign.systems for point in campaign.points]
+    assert [len(each) for each in systems] == [1, 1]
+    assert [dict(each[0].producer) for each in systems] == [{"linger.ms": "0"}, {"linger.ms": "20"}]
+    assert [variant.name for variant in campaign.variants] == ["linger.ms=0", "linger.ms=20 durability=3"]
+    assert campaign.repeat == REPEAT
+    assert not only_unequal(wanted_tilts(plan_campaign(campaign)))
+    wrong = twice.replace("producer: {linger.ms: 20}", "producer: {linger.mss: 20}")
+    says = "/campaign.yaml:4: systems[1].producer.linger.mss: "
+    assert says in refused(tmp_path, "", BASE.replace("[kafka]", wrong))
+
+
+def test_an_entry_without_settings_is_the_system_as_it_is(tmp_path: Path) -> None:
+    systems = "[kafka, {name: kafka, settings: {num.io.threads: 16}}]"
+    campaign = parse(tmp_path, "", BASE.replace("[kafka]", systems))
+    assert [variant.name for variant in campaign.variants] == ["unchanged", "num.io.threads=16"]
+    assert [dict(point.campaign.systems[0].settings) for point in campaign.points] == [{}, {"num.io.threads": "16"}]
 
 
 @pytest.mark.parametrize(
-    ("systems", "line"),
+    "systems",
     [
-        (
-            "[kafka, {name: kafka, settings: {num.io.threads: 16}}]",
-            "[{name: unchanged}, {settings: {num.io.threads: 16}}]",
-        ),
-        (
-            "[{name: kafka, version: 4.3.1}, {name: kafka, version: 4.3.1, durability: 4}]",
-            "[{version: 4.3.1}, {durability: 4, version: 4.3.1}]",
-        ),
-        ("[kafka, kafka]", EXAMPLES),
-        (
-            "[kafka, {name: kafka, replication-factor: 1}]",
-            "[{name: a, producer: {linger.ms: 0}}, {name: b, producer: {linger.ms: 20}}]",
-        ),
-        (
-            "[kafka, pulsar, {name: kafka, heap: 1GiB}]",
-            "[{name: a, producer: {linger.ms: 0}}, {name: b, producer: {linger.ms: 20}}]",
-        ),
+        "[kafka, kafka]",
+        "[kafka, {name: kafka, replication-factor: 1}]",
+        "[kafka, pulsar, {name: kafka, heap: 1GiB}]",
+        "[kafka, {name: kafka, optional: true}]",
     ],
 )
-def test_the_variants_to_write_are_written_out(tmp_path: Path, systems: str, line: str) -> None:
-    assert f"write 'variants: {line}'" in refused(tmp_path, "", BASE.replace("[kafka]", systems))
+def test_what_is_no_variant_of_one_system_is_listed_twice(tmp_path: Path, systems: str) -> None:
+    says = refused(tmp_path, "", BASE.replace("[kafka]", systems))
+    assert "'kafka' is listed twice" in says
+    assert f"write 'variants: {TWO_VARIANTS}'" in says

@@ -25,7 +25,7 @@ from tidegauge.campaign.read.overriding import (
 )
 from tidegauge.campaign.read.published import apply_scale, other_scales, parse_published
 from tidegauge.campaign.read.sweep import Assignment, as_mapping, read_matrix, read_rates_at, with_values
-from tidegauge.campaign.read.variants import REPEAT, describe_variants, read_variants, variants_of_entries
+from tidegauge.campaign.read.variants import REPEAT, TWO_VARIANTS, describe_variants, read_variants
 from tidegauge.config.fields import (
     Duration,
     Fields,
@@ -527,7 +527,7 @@ def _check_duplicates(systems: Sequence[SystemChoice | None], source: Source) ->
                 "give one of them a 'label' of its own"
                 if system.attach
                 else "use 'repeat' for repeated trials; to compare settings of one system, list it once and write "
-                f"'variants: {variants_of_entries(source.data['systems'] if len(seen) == 1 else ())}'"
+                f"'variants: {TWO_VARIANTS}'"
             )
             source.complain(("systems", index), f"'{label}' is listed twice; {instead}")
         seen.add(label)

@@ -8,12 +8,9 @@ points, so that each is checked like any other campaign.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-
-from ruamel.yaml import YAML
 
 from tidegauge.campaign.read.sweep import (
     CAMPAIGN_KEYS,
@@ -33,7 +30,7 @@ VARIANTS_MAX = 20
 REPEAT = 5
 """How often a campaign with variants is repeated that does not say it: fewer blocks than three conclude nothing."""
 EXAMPLE = "{name: lz4, producer: {compression.type: lz4}}"
-EXAMPLES = "[{name: a, producer: {linger.ms: 0}}, {name: b, producer: {linger.ms: 20}}]"
+TWO_VARIANTS = "[{name: a, producer: {linger.ms: 0}}, {name: b, producer: {linger.ms: 20}}]"
 _NAME_CHARS_MAX = 40
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9 ._:/%=+-]{{0,{_NAME_CHARS_MAX - 1}}}")
 _NAME_RULE = "must be made of letters, digits, spaces and ._:/%=+-, begin with a letter or digit, and have at most 40"
@@ -42,45 +39,53 @@ UNCHANGED = "unchanged"
 _ATTACH = "attach"
 _MAPPINGS = (*SYSTEM_MAPPINGS, _ATTACH)
 _OF_SYSTEM = ("version", "heap", "direct-memory")
-_ONE_LINE = 1 << 16
 _KEYS = ("name", "workload", *_MAPPINGS, *_OF_SYSTEM, *CAMPAIGN_KEYS)
 
 
 def read_variants(source: Source) -> tuple[AxisValue, ...]:
-    """The variants of a campaign in order; () if it has none. Problems are noted in `source`."""
-    if VARIANTS not in source.data:
+    """The variants of a campaign in order; () if it has none. Problems are noted in `source`.
+
+    They may be written as entries of one system, too.
+    """
+    entries = _take_entries_of_one_system(source)
+    if VARIANTS not in source.data and not entries:
         return ()
-    items = source.data[VARIANTS]
+    items, key = (entries, "systems") if entries else (source.data[VARIANTS], VARIANTS)
     if not isinstance(items, list) or not 2 <= len(items) <= VARIANTS_MAX:
         source.complain((VARIANTS,), f"must be a list of 2 to {VARIANTS_MAX} mappings, such as {EXAMPLE}")
         return ()
-    values_or_none = [_read_variant(item, source, (VARIANTS, index)) for index, item in enumerate(items)]
+    values_or_none = [_read_variant(item, source, (key, index)) for index, item in enumerate(items)]
     values = [value for value in values_or_none if value is not None]
     seen: set[str] = set()
     for index, value in enumerate(values):
         if value.label in seen:
-            source.complain((VARIANTS, index), f"'{value.label}' is listed twice: give each a 'name' of its own")
+            source.complain((key, index), f"'{value.label}' is listed twice: give each a 'name' of its own")
         seen.add(value.label)
     return tuple(values) if len(values) == len(items) else ()
 
 
-def variants_of_entries(entries: Sequence[object]) -> str:
-    """Entries of one system in `systems` as the variants that say the same; an example where they set what can't be.
+def _take_entries_of_one_system(source: Source) -> list[dict[str, object]]:
+    """What entries of `systems` set that are one system with different settings: one variant each; [] if none are.
 
-    Without a setting of its own an entry keeps the name that variants have then.
+    The system is listed once then. Attached clusters of one system are told apart by labels, and need no variants.
     """
-    items = [entry if isinstance(entry, dict) else {} for entry in entries]
-    sets = [{key: value for key, value in item.items() if key != "name"} for item in items]
-    if not any(sets) or any(key not in (*_MAPPINGS, *_OF_SYSTEM, "durability") for keys in sets for key in keys):
-        return EXAMPLES
-    yaml = YAML(typ="safe")
-    yaml.default_flow_style, yaml.width = True, _ONE_LINE
-    written = []
-    for keys in sets:
-        text = io.StringIO()
-        yaml.dump(keys or {"name": UNCHANGED}, text)
-        written.append(text.getvalue().strip())
-    return f"[{', '.join(written)}]"
+    entries = source.data.get("systems")
+    if VARIANTS in source.data or not isinstance(entries, list) or not 2 <= len(entries) <= VARIANTS_MAX:
+        return []
+    systems = [entry if isinstance(entry, dict) else {"name": entry} for entry in entries]
+    sets = [{key: value for key, value in system.items() if key != "name"} for system in systems]
+    may_be_set = {*_MAPPINGS, *_OF_SYSTEM, "durability"} - {_ATTACH}
+    is_one_system = (
+        isinstance(systems[0].get("name"), str) and len({str(system.get("name")) for system in systems}) == 1
+    )
+    if (
+        not is_one_system
+        or len(set(map(str, sets))) < len(sets)
+        or not all(may_be_set.issuperset(keys) for keys in sets)
+    ):
+        return []
+    source.data["systems"] = [{"name": systems[0]["name"]}]
+    return sets
 
 
 def _read_variant(item: object, source: Source, at: KeyPath) -> AxisValue | None:
