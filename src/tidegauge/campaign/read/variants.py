@@ -67,24 +67,19 @@ def read_variants(source: Source) -> tuple[AxisValue, ...]:
 def _take_entries_of_one_system(source: Source) -> list[dict[str, object]]:
     """What entries of `systems` set that are one system with different settings: one variant each; [] if none are.
 
-    The system is listed once then. Attached clusters of one system are told apart by labels, and need no variants.
+    The system is listed once then. Attached clusters and versions of one system are systems of their own.
     """
     entries = source.data.get("systems")
     if VARIANTS in source.data or not isinstance(entries, list) or not 2 <= len(entries) <= VARIANTS_MAX:
         return []
     systems = [entry if isinstance(entry, dict) else {"name": entry} for entry in entries]
-    sets = [{key: value for key, value in system.items() if key != "name"} for system in systems]
-    may_be_set = {*_MAPPINGS, *_OF_SYSTEM, "durability"} - {_ATTACH}
-    is_one_system = (
-        isinstance(systems[0].get("name"), str) and len({str(system.get("name")) for system in systems}) == 1
-    )
-    if (
-        not is_one_system
-        or len(set(map(str, sets))) < len(sets)
-        or not all(may_be_set.issuperset(keys) for keys in sets)
-    ):
+    identities = [{key: system[key] for key in ("name", "version") if key in system} for system in systems]
+    sets = [{key: value for key, value in system.items() if key not in ("name", "version")} for system in systems]
+    may_be_set = {*SYSTEM_MAPPINGS, *_OF_SYSTEM, "durability"}
+    is_one_system = isinstance(identities[0].get("name"), str) and len(set(map(str, identities))) == 1
+    if not is_one_system or len(set(map(str, sets))) < len(sets) or not all(map(may_be_set.issuperset, sets)):
         return []
-    source.data["systems"] = [{"name": systems[0]["name"]}]
+    source.data["systems"] = identities[:1]
     return sets
 
 
