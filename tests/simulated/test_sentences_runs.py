@@ -198,9 +198,10 @@ def busy(*shares: float, kind: type[Machine] = Machine) -> Scene:
     return scene
 
 
-def behind(*limits: Limiting) -> Scene:
-    """A trial that missed its rate, with what was at its end on its load hosts."""
-    result = measured_result(offered_msgs_per_s=20_000.0, msgs_per_s=8_000.0, warnings=NOT_KEPT_UP)
+def behind(*limits: Limiting, offered_msgs_per_s: float | None = 20_000.0) -> Scene:
+    """A trial that missed its rate, or had none, with what was at its end on its load hosts."""
+    warnings = NOT_KEPT_UP if offered_msgs_per_s else ()
+    result = measured_result(offered_msgs_per_s=offered_msgs_per_s, msgs_per_s=8_000.0, warnings=warnings)
 
     def scene(_: Stage) -> list[str]:
         judged = with_load_hosts_judged(result, limits)
@@ -209,8 +210,10 @@ def behind(*limits: Limiting) -> Scene:
     return scene
 
 
+LINK = Limiting(Resource.NETWORK, "of 10.0.0.9", 0.99, "12.4 MB/s sent of 12.5")
 MACHINES: dict[str, Scene] = {
-    "a load host at its end": behind(Limiting(Resource.NETWORK, "of 10.0.0.9", 0.99, "12.4 MB/s sent of 12.5")),
+    "a load host at its end": behind(LINK),
+    "a peak of a load host at its end": behind(LINK, offered_msgs_per_s=None),
     "no load host at its end": behind(),
     "others that end": busy(0.5, 0.5, 0.01),
     "others that go on": busy(*[0.5] * 60),
@@ -475,6 +478,8 @@ CLAIMS = [
     Claim("{}: {}, and began beside them.", "others that go on", "others that end"),
     Claim("programs that can't be seen", "others that nobody can name", "others that end"),
     Claim("the load generator's host was at its end, and not", "a load host at its end", "no load host at its end"),
+    Claim("{}; or offer a lower rate", "a load host at its end", "a peak of a load host at its end"),
+    Claim("{}; the system may do more", "a peak of a load host at its end", "a load host at its end"),
     Claim("give the load generator more of that, or more", "a load host at its end", "no load host at its end"),
     # execute.py
     Claim("skipped: the client refuses", "clients that refuse settings three times", "clients that refuse settings"),

@@ -198,6 +198,20 @@ def test_a_load_host_at_its_end_makes_a_trial_that_missed_its_rate_invalid(tmp_p
     assert (badge.state, badge.text) == (BAD, "Generator was held back in the only trial")
 
 
+def test_the_peak_of_a_load_host_at_its_end_is_doubtful() -> None:
+    peak = result(replace(spec(KAFKA, "peak"), trial_id="0001-peak-kafka"), offered_msgs_per_s=None)
+    judged = with_load_hosts_judged(peak, [LINK])
+    assert judged.validity is Validity.DOUBTFUL
+    assert str(judged.reasons[-1]) == (
+        "the load generator's host was at its end, and not the system: 12.4 MB/s sent by 10.0.0.9 of 12.5 MB/s that it "
+        "can; the system may do more (give the load generator more of that, or more hosts (tidegauge fleet check))"
+    )
+    assert rate_stands(judged), "searches may begin there"
+    spoilt = replace(peak, validity=Validity.INVALID)
+    assert with_load_hosts_judged(spoilt, [LINK]).validity is Validity.INVALID
+    assert with_load_hosts_judged(peak, []) is peak
+
+
 def test_a_load_host_at_its_end_is_no_fault_where_the_rate_was_reached() -> None:
     reached = result(spec(), offered_msgs_per_s=20_000.0)
     assert with_load_hosts_judged(reached, [LINK]) is reached

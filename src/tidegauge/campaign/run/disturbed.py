@@ -70,21 +70,29 @@ def with_disturbances(result: Result, measured: MeasuredTrial, use: WindowUse | 
 
 
 def with_load_hosts_judged(result: Result, limits: Sequence[Limiting]) -> Result:
-    """The result, INVALID if less than was offered came through for what was at its end on its load hosts. Pure.
+    """The result by what was at its end on its load hosts. Pure.
+
+    INVALID if less than was offered came through. Of a trial that went as fast as it went the rate is that of these
+    hosts, and so no more than a bound for the system: DOUBTFUL.
 
     `limits`: as `limiting.decide.limits_of_load_hosts` names them.
     """
     offered = result.offered_msgs_per_s
-    if not limits or not offered or not result.is_warned_of(ReasonKind.NOT_KEPT_UP):
+    if not limits or (offered is not None and not (offered and result.is_warned_of(ReasonKind.NOT_KEPT_UP))):
         return result
+    limits_words = join_with_and([limiting.words for limiting in limits])
+    words = f"the load generator's host was at its end, and not the system: {limits_words}"
+    remedy = "give the load generator more of that, or more hosts (tidegauge fleet check)"
+    if offered is None:
+        reason = Reason(ReasonKind.HELD_BACK, f"{words}; the system may do more", remedy)
+        validity = max(result.validity, Validity.DOUBTFUL, key=list(Validity).index)
+        return replace(result, validity=validity, reasons=(*result.reasons, reason))
     reached = rate_not_reached(result.msgs_per_s, offered)
-    words = join_with_and([limiting.words for limiting in limits])
-    text = f"the load generator's host was at its end, and not the system: {words}; {reached.text}"
-    remedy = "give the load generator more of that, or more hosts (tidegauge fleet check); or offer a lower rate"
+    reason = Reason(ReasonKind.HELD_BACK, f"{words}; {reached.text}", f"{remedy}; or offer a lower rate")
     return replace(
         result,
         validity=Validity.INVALID,
-        reasons=(Reason(ReasonKind.HELD_BACK, text, remedy), *result.reasons),
+        reasons=(reason, *result.reasons),
         # That it did not keep up would be said of the system.
         warnings=tuple(reached if warning.kind is ReasonKind.NOT_KEPT_UP else warning for warning in result.warnings),
     )
