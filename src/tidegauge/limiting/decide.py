@@ -111,6 +111,11 @@ class JudgedLoad:
     links: Mapping[str, HostLink] = field(default_factory=dict)
     """What a fleet's other hosts can send and receive at most, by address."""
 
+    @property
+    def leaves_behind(self) -> bool:
+        """Whether more was left behind by a subscription than may be missing of a rate that was met."""
+        return self.left_behind_share > 1 - MET
+
     def named(self, process: str) -> str:
         """What users read of a process: of several load generators which one it is."""
         several = len(self.workers) > 1 and process in self.workers
@@ -187,7 +192,7 @@ def limiting_resource(load: JudgedLoad, use: WindowUse | None, ceilings: Ceiling
     case = LimitingCase(load, use, None if too_low else ceilings)
     # A rate that was met was limited by nobody but who asked for it. What consumers can't keep up with was only sent.
     met = load.offered_msgs_per_s is not None and load.msgs_per_s >= MET * load.offered_msgs_per_s
-    met = met and not (load.processing_share >= FULL and load.left_behind_share > 1 - MET)
+    met = met and not (load.processing_share >= FULL and load.leaves_behind)
     # Bursts of write-back beside a generator that is hardly held back are not what limited it.
     latencies: tuple[Rule, ...] = (
         (_limits_by_busy_disks,)
@@ -317,7 +322,9 @@ def _io_wait_words(stall: float | None) -> str:
 def _limit_by_processing(case: LimitingCase) -> Iterator[Limiting]:
     """Consumers that spent all their time on what the workload has them do with messages."""
     share = case.load.processing_share
-    if share >= FULL:
+    # Producers of a closed loop that left them behind were not held back by them.
+    went_ahead = case.load.offered_msgs_per_s is None and case.load.leaves_behind
+    if share >= FULL and not went_ahead:
         words = f"consumers {case.load.consumer_work} {share:.0%} of the time"
         yield Limiting(Resource.PROCESSING, "", min(1.0, share), words)
 

@@ -135,6 +135,11 @@ def test_a_rate_that_consumers_can_not_process_was_only_sent(
     assert found(behind).resource is resource
 
 
+def test_consumers_that_a_closed_loop_leaves_behind_did_not_limit_it() -> None:
+    assert found(load(processing_share=0.99, left_behind_share=0.5)).resource is Resource.WINDOW
+    assert found(load(processing_share=0.99, left_behind_share=0.01)).resource is Resource.PROCESSING
+
+
 def test_consumers_that_wait_for_their_own_rate() -> None:
     answer = found(load(processing_share=0.97, consumer_work="waited for their own rate"))
     assert (answer.resource, answer.words) == (
