@@ -8,6 +8,7 @@ import pytest
 from hazard_samples import case, read
 
 from tidegauge.fairness import Case
+from tidegauge.model.processing import Processing, ProcessingKind
 from tidegauge.model.tilt import Severity
 from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.systems import registry
@@ -58,6 +59,33 @@ def test_kafkas_unclean_election() -> None:
     assert "unclean-election" not in severities("kafka", case(2, nodes=3, settings={name: "false"}))
     in_force = severities("kafka", read(case(2, nodes=3), topic_t={name: "true"}))
     assert in_force["unclean-election"] is UNEQUAL
+
+
+@pytest.mark.parametrize(
+    ("kind", "time_s", "settings", "is_told"),
+    [
+        (SubscriptionType.SHARED, 0.1, {}, True),
+        (SubscriptionType.SHARED, 0.05, {}, False),
+        (SubscriptionType.SHARED, 0.1, {"max.poll.records": "150"}, False),
+        (SubscriptionType.BY_PARTITION, 0.1, {}, False),
+        (SubscriptionType.BY_PARTITION, 1.0, {}, True),
+        (SubscriptionType.BY_PARTITION, 0.1, {"max.poll.interval.ms": "20000"}, True),
+    ],
+)
+def test_kafkas_polls_that_take_longer_than_brokers_wait(
+    kind: SubscriptionType, time_s: float, settings: dict[str, str], is_told: bool
+) -> None:
+    workload = Workload(subscription_type=kind, processing=Processing(ProcessingKind.CONSTANT, time_s))
+    one = case(1, nodes=3, workload=workload, consumer=settings)
+    assert ("long-polls" in severities("kafka", one)) is is_told
+    in_force = {"max.poll.records": "500", **settings}
+    longer = {"group.share.record.lock.duration.ms": "60000"}
+    told = severities("kafka", read(one, consumer=in_force, broker_1=longer))
+    assert ("long-polls" in told) is (is_told and kind is not SubscriptionType.SHARED)
+
+
+def test_without_processing_no_poll_is_long() -> None:
+    assert "long-polls" not in severities("kafka", case(1, nodes=3))
 
 
 def test_rabbitmqs_limit_of_redeliveries() -> None:

@@ -30,6 +30,7 @@ from tidegauge.durability import (
 )
 from tidegauge.fairness import Case, ComparedSystem, Fact, Property, check_fairness
 from tidegauge.model.level import LevelChoice, LevelFinding, SettingChange
+from tidegauge.model.processing import Processing, ProcessingKind
 from tidegauge.model.server import Setting
 from tidegauge.model.tilt import Stage
 from tidegauge.model.workload import Compression, SubscriptionType, Workload
@@ -317,6 +318,7 @@ def shared(kind: SubscriptionType, consumers: int = 3, **changes: Any) -> Case:
     return case(4, **changes, workload=workload)
 
 
+SECOND = Processing(ProcessingKind.CONSTANT, 1.0)
 AT_RANDOM = Workload(subscription_type=SubscriptionType.SHARED)
 LZ4 = replace(Workload(), client=replace(Workload().client, compression=Compression.LZ4))
 FLUSH, LOOKS = "log.flush.interval.ms", "log.flush.scheduler.interval.ms"
@@ -369,6 +371,8 @@ TERMS: dict[str, Scene] = {
         "kafka", case(consumer={"fetch.min.bytes": "100000"}, msgs_per_s=10.0)
     ),
     "more comes than a fetch waits for": hazards("kafka", case(consumer={"fetch.min.bytes": "100000"}, msgs_per_s=1e6)),
+    "long polls of a group": hazards("kafka", case(workload=Workload(processing=SECOND))),
+    "long polls of a share group": hazards("kafka", case(workload=replace(AT_RANDOM, processing=SECOND))),
     "not idempotent, acks=1": hazards("kafka", case(producer={"enable.idempotence": "false", "acks": "1"})),
     "brokers compress": hazards("kafka", read(case(), topic_t={"compression.type": "lz4"})),
     "brokers compress alike": hazards("kafka", read(case(workload=LZ4), topic_t={"compression.type": "lz4"})),
@@ -642,6 +646,19 @@ CLAIMS = [
         "a fetch waits for more than comes", "more comes than a fetch waits for",
         "at {} msg/s fewer bytes come to a consumer within fetch.max.wait.ms={}",
         "remove fetch.min.bytes from {}",
+    ),
+    *claims_of(
+        "long polls of a group", "long polls of a share group",
+        "then the consumer leaves its group, and others get its partitions and messages again",
+    ),
+    *claims_of(
+        "long polls of a share group", "long polls of a group",
+        "then locks end, and messages that are still being processed are delivered to others, too",
+    ),
+    *claims_of(
+        "long polls of a group", "not idempotent",
+        "{}={} with {} of processing", "the messages of a full poll take {} ms, more than {}={}: {}",
+        "give {} of {} or less in {}",
     ),
     *claims_of(
         "not idempotent", "not idempotent, acks=1",

@@ -24,7 +24,7 @@ from tidegauge.fairness import (
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.tilt import Severity
 from tidegauge.model.workload import SubscriptionType
-from tidegauge.numbers import count, trimmed
+from tidegauge.numbers import count, ms, trimmed
 from tidegauge.systems.kafka.level import FLUSH_SCHEDULER, NEVER, UNCLEAN, client_acks
 
 SHARE_GROUPS_SINCE = (4, 2)
@@ -68,6 +68,10 @@ REQUESTS = 5
 RECORD_OVERHEAD_BYTES = 128
 FETCH_WAIT_MS = 500.0
 """The client's default of fetch.max.wait.ms."""
+POLL_RECORDS, POLL_RECORDS_DEFAULT = "max.poll.records", 500
+POLL_INTERVAL, POLL_INTERVAL_MS = "max.poll.interval.ms", 300_000.0
+SHARE_LOCK, SHARE_LOCK_MS = "group.share.record.lock.duration.ms", 30_000.0
+"""Names and defaults, of clients and brokers of Kafka 4."""
 UNCOMPRESSED = "uncompressed"
 """What brokers call a codec that is none."""
 FLUSH_OF_BROKER = ("log.flush.interval.messages", "log.flush.interval.ms")
@@ -125,6 +129,7 @@ def hazards(case: Case) -> list[Hazard]:
         _in_sync_replicas_hazard,
         subscription_hazard,
         _fetch_wait_hazard,
+        _long_poll_hazard,
     )
     return [hazard for rule in rules for hazard in rule(case)]
 
@@ -183,6 +188,34 @@ def _fetch_wait_hazard(case: Case) -> Iterator[Hazard]:
             NO_FIGURE,
             BY_DEFINITION,
             f"remove fetch.min.bytes from {case.block('consumer')}, unless users have it",
+            Severity.ADVICE,
+            makes_result=True,
+        )
+
+
+def _long_poll_hazard(case: Case) -> Iterator[Hazard]:
+    """Consumers that take longer for the messages of a poll than brokers wait for them."""
+    workload = case.workload
+    if not workload.subscriptions or workload.processing is None:
+        return
+    messages = number_in(case.client("consumer", POLL_RECORDS)) or POLL_RECORDS_DEFAULT
+    if workload.subscription_type is SubscriptionType.SHARED:
+        lock_ms = next((number_in(value) for _, value in case.server("broker", SHARE_LOCK)), None)
+        allowed_ms, name = lock_ms or SHARE_LOCK_MS, SHARE_LOCK
+        why = "then locks end, and messages that are still being processed are delivered to others, too"
+    else:
+        allowed_ms, name = number_in(case.client("consumer", POLL_INTERVAL)) or POLL_INTERVAL_MS, POLL_INTERVAL
+        why = "then the consumer leaves its group, and others get its partitions and messages again"
+    takes_ms = messages * workload.processing.mean_s * 1e3
+    if takes_ms > allowed_ms:
+        yield Hazard(
+            "long-polls",
+            f"{POLL_RECORDS}={messages:.0f} with {workload.processing} of processing",
+            f"the messages of a full poll take {ms(takes_ms)} ms, more than {name}={trimmed(allowed_ms)}: {why}",
+            NO_FIGURE,
+            BY_DEFINITION,
+            f"give {POLL_RECORDS} of {max(1, int(allowed_ms / takes_ms * messages / 2))} or less in "
+            f"{case.block('consumer')}",
             Severity.ADVICE,
             makes_result=True,
         )
