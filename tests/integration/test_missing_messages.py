@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
 import re
 import struct
@@ -21,6 +22,7 @@ from kafka_names import delete_records
 from kafka_proxy import Answer, Change, proxied
 from live import order_on
 from patience import Patience
+from proxies import MESSAGE
 
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import ClientSettings, Payload, Workload
@@ -119,6 +121,46 @@ def test_a_bit_that_is_flipped_on_the_way_to_a_consumer_is_no_loss(kafka: Ready,
     # The client of a share group rejects such a batch by itself: the group has done with it, and the topic has it.
     assert sub["late"] == sub["backlog"]
     assert (sub["backlog"] > 0) == (kind == "shared")
+
+
+def window_of(place: Place) -> dict[str, int]:
+    """What a trial that is being measured has stored of its window; {} before and after."""
+    for path in place.runs.glob("*/trials/*/measuring.json"):
+        with contextlib.suppress(OSError, ValueError):
+            measuring: dict[str, int] = json.loads(path.read_text())["measuring"]
+            return measuring
+    return {}
+
+
+@pytest.mark.parametrize("measure", ["6s", "6500ms"])
+def test_what_waits_when_the_window_ends_is_not_what_waits_a_moment_later(
+    kafka: Ready, tmp_path: Path, measure: str
+) -> None:
+    """Of deliveries that are held back from 50 ms after it on, by when the proxy passed them on."""
+    place = Place(tmp_path)
+    window: dict[str, int] = {}
+    delivered_ns: list[int] = []
+
+    async def held(answer: Answer) -> bytes:
+        if answer.carries_messages:
+            if not window:
+                window.update(window_of(place))
+            since_end_s = (time.monotonic_ns() - window["until_mono_ns"]) / 1e9 if window else -1.0
+            if 0.05 <= since_end_s < 2.5:
+                await asyncio.sleep(2.5 - since_end_s)
+            delivered_ns.extend([time.monotonic_ns()] * answer.frame.count(MESSAGE))
+        return answer.frame
+
+    with proxied(kafka.deployment.connection["bootstrap.servers"], held) as servers:
+        attach = f'bootstrap-servers: "{servers}"'
+        campaign = CAMPAIGN.format(system="kafka", level=3, attach=attach, drain="60s", kind="by-partition")
+        result, _, _ = nothing_lost(place, campaign.replace("measure: 6s", f"measure: {measure}"))
+    begin_ns, end_ns = window["begin_mono_ns"], window["until_mono_ns"]
+    due = 200 * (end_ns - begin_ns) / 1e9
+    passed_on = sum(begin_ns <= at_ns <= end_ns for at_ns in delivered_ns)
+    # A message or two may come while it is asked for.
+    assert result["subscriptions"][0]["window_end_backlog"] <= due - passed_on + 10
+    assert sum(end_ns <= at_ns < end_ns + 10**9 for at_ns in delivered_ns) < 100, "they were held back"
 
 
 @pytest.mark.parametrize(
