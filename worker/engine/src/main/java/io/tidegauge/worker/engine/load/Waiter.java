@@ -1,5 +1,6 @@
 package io.tidegauge.worker.engine.load;
 
+import io.tidegauge.worker.engine.os.ShortSleep;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -16,7 +17,7 @@ final class Waiter {
   interface Clock {
     long nanoTime();
 
-    /** Sleeps; may end early if somebody wakes the thread. */
+    /** Sleeps; may end early if somebody wakes the thread, who may be late by a short sleep. */
     void park(long ns);
 
     void spin();
@@ -43,23 +44,27 @@ final class Waiter {
   /** Later than this is no timer but a machine that had no time for the thread. */
   private static final long LATE_NS_MAX = 100_000;
 
-  private static final Clock SYSTEM =
-      new Clock() {
-        @Override
-        public long nanoTime() {
-          return System.nanoTime();
-        }
+  /** The time of this machine, for one thread. */
+  private static final class SystemClock implements Clock {
+    private final ShortSleep shortSleep = new ShortSleep();
 
-        @Override
-        public void park(long ns) {
-          LockSupport.parkNanos(ns);
-        }
+    @Override
+    public long nanoTime() {
+      return System.nanoTime();
+    }
 
-        @Override
-        public void spin() {
-          Thread.onSpinWait();
-        }
-      };
+    @Override
+    public void park(long ns) {
+      if (!shortSleep.sleep(ns)) {
+        LockSupport.parkNanos(ns);
+      }
+    }
+
+    @Override
+    public void spin() {
+      Thread.onSpinWait();
+    }
+  }
 
   private final Clock clock;
   private final double share;
@@ -76,7 +81,7 @@ final class Waiter {
    * @param spinShareMax of a CPU, 0 to 1
    */
   Waiter(double spinShareMax) {
-    this(spinShareMax, SYSTEM);
+    this(spinShareMax, new SystemClock());
   }
 
   Waiter(double spinShareMax, Clock clock) {
