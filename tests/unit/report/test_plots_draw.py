@@ -9,9 +9,18 @@ from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from report_samples import HOSTILE
 
-from tidegauge.report.plots.draw import draw_figure, log_ticks, page_drawing, png_file, svg_file
+from tidegauge.report.plots.draw import (
+    draw_figure,
+    drawn_like_files,
+    file_figure,
+    log_ticks,
+    page_drawing,
+    png_file,
+    svg_file,
+)
 from tidegauge.report.plots.model import LOOKS, Axis, Form, Line, Mark, Plot, Scale, Series, Span, look
 from tidegauge.report.plots.paper import HEIGHT_PT, WIDTH_PT
 
@@ -297,6 +306,20 @@ def test_a_file_names_trials_systems_and_what_its_marks_are() -> None:
         assert each in words
     systems_named = svg_file(BARS, PLACES).decode()
     assert systems_named.count("pulsar") == 1, "the axis names the systems: no legend beside it"
+
+
+def test_no_text_of_a_file_leaves_it_however_wide_its_letters_are() -> None:
+    wide = "MMMM WWWW commitment memory " * 8
+    plot = replace(BARS, title=wide, context=wide, reading=wide)
+    with drawn_like_files():
+        figure = file_figure(plot, PLACES, source=wide)
+        figure.set_dpi(160)
+        renderer = FigureCanvasAgg(figure).get_renderer()
+        ends = [text.get_window_extent(renderer).x1 for text in figure.texts]
+    assert len(ends) == 4
+    assert max(ends) <= figure.bbox.width
+    (title, *_) = figure.texts
+    assert " ".join(title.get_text().split()) == wide.strip(), "nothing is cut"
 
 
 def test_more_systems_than_colours_differ_in_marks_and_dashes() -> None:

@@ -20,8 +20,10 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis as DrawnAxis
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.textpath import TextToPath
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, Locator, MaxNLocator, NullLocator
 
 from tidegauge.numbers import in_full, trimmed
@@ -638,11 +640,29 @@ def _span_words(axis: Axis, series: Series, number: int) -> str:
     return f" ({axis.text(series.low[number])} to {axis.text(series.high[number])})"
 
 
+def _lines_that_fit(text: str, chars_max: int, **font: Any) -> list[str]:
+    """Lines of at most so many letters, or of fewer where they are so wide that a line would leave the picture."""
+    for chars in range(chars_max, 1, -1):
+        lines = textwrap.wrap(text, chars, break_on_hyphens=False)
+        if all(_text_wide_pt(line, **font) <= WIDTH_PT - 2 * _MARGIN_PT for line in lines):
+            break
+    return lines
+
+
+def _text_wide_pt(text: str, **font: Any) -> float:
+    wide_pt, _, _ = TextToPath().get_text_width_height_descent(text, FontProperties(**font), ismath=False)
+    return float(wide_pt)
+
+
+_MARGIN_PT = 8.0
+"""How far the texts of a file are from its edges."""
+
+
 def file_figure(plot: Plot, places: Mapping[str, int], source: str = "") -> Figure:
     """A plot with title, legend, how it is to be read and its source, which a page has outside of the drawing."""
-    title = textwrap.wrap(plot.title, _CHARS_WIDE * 2 // 3, break_on_hyphens=False)
-    small = [textwrap.wrap(text, _CHARS_WIDE, break_on_hyphens=False) for text in (plot.context, plot.reading)]
-    source_lines = textwrap.wrap(source, _SOURCE_CHARS_WIDE, break_on_hyphens=False)
+    title = _lines_that_fit(plot.title, _CHARS_WIDE * 2 // 3, size=FONT_PT + 2, weight="bold")
+    small = [_lines_that_fit(text, _CHARS_WIDE, size=FONT_PT - 2) for text in (plot.context, plot.reading)]
+    source_lines = _lines_that_fit(source, _SOURCE_CHARS_WIDE, size=_SOURCE_PT)
     entries = _legend_entries(plot, places)
     labels = [str(entry.get_label()) for entry in entries]
     widest_pt = max(map(len, labels), default=1) * LABEL_CHAR_PT * 1.1 + 46
@@ -657,7 +677,7 @@ def file_figure(plot: Plot, places: Mapping[str, int], source: str = "") -> Figu
     height_pt = drawing_height_pt(plot) + head_pt + foot_pt
 
     def write(lines: Sequence[str], top_pt: float, **look: Any) -> None:
-        figure.text(8 / WIDTH_PT, 1 - top_pt / height_pt, "\n".join(lines), va="top", linespacing=1.15, **look)
+        figure.text(_MARGIN_PT / WIDTH_PT, 1 - top_pt / height_pt, "\n".join(lines), va="top", linespacing=1.15, **look)
 
     write(title, 5, fontsize=FONT_PT + 2, fontweight="bold")
     write(small[0], 5 + len(title) * title_pt, fontsize=FONT_PT - 2, color=FAINT)
