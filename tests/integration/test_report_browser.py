@@ -212,7 +212,7 @@ def test_on_a_phone_names_of_systems_stay_whole_and_every_list_says_that_it_is_w
     assert page.evaluate(BROKEN_NAMES), "it can fail"
     page.goto((runs / "index.html").as_uri())
     page.wait_for_function("document.querySelectorAll('.scroll.wide').length > 0")
-    assert page.locator(".scroll:not(.wide)").count() == 0
+    assert page.locator(".scroll:not(.wide, .list)").count() == 0
 
 
 NUMBERS_IN_PART = """(left) => [...document.querySelectorAll(".scroll.wide:has(.kept)")].flatMap((place) => {
@@ -313,6 +313,54 @@ def test_a_list_of_runs_with_long_names_needs_no_scrolling_sideways(seen: Seen, 
     assert wide[0] <= wide[1]
 
 
+def long_list(runs: Path, tmp_path: Path) -> Path:
+    """A list of so many runs that it takes several sheets of paper."""
+    row = index_row(store.load_run(store.list_runs(runs)[0].path), "")
+    address = tmp_path / "long.html"
+    address.write_text(index_page([{**row, "name": f"{row['name']}-{number}"} for number in range(90)]))
+    return address
+
+
+def test_on_a_phone_a_list_of_runs_says_everything_of_each_without_scrolling_sideways(
+    seen: Seen, runs: Path, tmp_path: Path
+) -> None:
+    page = seen.opened(long_list(runs, tmp_path).as_uri())
+    page.set_viewport_size(PHONE)
+    ends = "all => Math.max(...all.map(one => one.getBoundingClientRect().right))"
+    assert page.eval_on_selector_all(".list :is(th, td)", ends) <= PHONE["width"]
+    assert page.eval_on_selector_all(
+        ".list td", "all => all.every(one => one.checkVisibility({visibilityProperty: true}))"
+    )
+    heights = page.eval_on_selector_all(".list td:nth-child(5)", "all => all.map(one => one.offsetHeight)")
+    assert max(heights) < 30, "no word is broken where a line ends"
+    assert page.locator(".list thead button").first.is_visible(), "it can be sorted"
+    assert "wide" not in page.locator(".list").get_attribute("class")
+
+
+@pytest.mark.skipif(not shutil.which("pdftotext"), reason="no pdftotext here (Debian: apt-get install poppler-utils)")
+def test_on_paper_a_list_of_runs_has_its_heads_on_every_page_and_asks_nothing(
+    seen: Seen, runs: Path, tmp_path: Path
+) -> None:
+    page = seen.opened(long_list(runs, tmp_path).as_uri())
+    page.pdf(path=str(tmp_path / "page.pdf"), format="A4")
+    text = subprocess.run(["pdftotext", tmp_path / "page.pdf", "-"], check=True, capture_output=True, text=True).stdout
+    sheets = text.split("\f")[:-1]
+    assert len(sheets) > 2
+    assert all(re.search(r"^(run|validity|answer|experiment)$", sheet, re.MULTILINE) for sheet in sheets)
+    page.emulate_media(media="print")
+    assert page.locator("input.chosen:visible, #comparison:visible").count() == 0
+
+
+@pytest.mark.parametrize("selector", [".keys", ".kicker", ".figures table", ".beside h2", ".badge", ".legend"])
+def test_on_paper_no_letters_are_larger_than_those_of_the_title(seen: Seen, report: Path, selector: str) -> None:
+    page = seen.opened(report.as_uri())
+    page.emulate_media(media="print")
+    size = "one => parseFloat(getComputedStyle(one).fontSize)"
+    title, text = page.eval_on_selector("h1", size), page.eval_on_selector("body", size)
+    most = title if selector.endswith("h2") else text
+    assert page.eval_on_selector(selector, size) <= most
+
+
 def test_figures_of_runs_are_sorted_and_chosen_by_clicking(seen: Seen, runs: Path, tmp_path: Path) -> None:
     (run, *_) = [store.load_run(stored.path) for stored in store.list_runs(runs)]
     row = index_row(run, "")
@@ -342,15 +390,11 @@ def test_figures_of_runs_are_sorted_and_chosen_by_clicking(seen: Seen, runs: Pat
     assert seen.complaints == []
 
 
-def test_on_a_phone_no_first_column_hides_the_others(seen: Seen, runs: Path, report: Path) -> None:
-    for address, table in (((runs / "index.html").as_uri(), ".sortable"), (report.as_uri(), "#trials table")):
-        page = seen.opened(address)
-        page.set_viewport_size(PHONE)
-        page.evaluate("for (const one of document.querySelectorAll('details.fold')) one.open = true")
-        widths = page.eval_on_selector_all(
-            f"{table} tbody th", "all => all.map(one => one.getBoundingClientRect().width)"
-        )
-        assert max(widths) <= PHONE["width"] / 2
+def test_on_a_phone_no_first_column_hides_the_others(seen: Seen, report: Path) -> None:
+    page = opened_all(seen, report)
+    page.set_viewport_size(PHONE)
+    widths = "all => all.map(one => one.getBoundingClientRect().width)"
+    assert max(page.eval_on_selector_all("#trials table tbody th", widths)) <= PHONE["width"] / 2
 
 
 def test_paper_has_names_of_systems_and_whole_lines(seen: Seen, report: Path) -> None:
