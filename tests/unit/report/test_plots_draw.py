@@ -308,6 +308,19 @@ def test_a_file_names_trials_systems_and_what_its_marks_are() -> None:
     assert systems_named.count("pulsar") == 1, "the axis names the systems: no legend beside it"
 
 
+def test_marks_at_a_few_percentiles_fill_the_picture_and_each_is_named() -> None:
+    at = (99.0, 99.9, 99.99)
+    line = replace(PERCENTILES.series[0], x=at, y=(3.0, 5.0, 9.0), mark=Mark.LINE_POINTS)
+    _, axes = draw_figure(replace(PERCENTILES, series=(line,)), PLACES)
+    low, high = axes.get_xlim()
+    assert 95 < low < 99
+    assert 99.99 < high < 99.999
+    assert [float(tick) for tick in axes.get_xticks() if low <= tick <= high] == list(at)
+    _, axes = draw_figure(replace(PERCENTILES, series=(replace(line, mark=Mark.LINE),)), PLACES)
+    assert axes.get_xlim()[0] == 0
+    assert 99.99 not in axes.get_xticks(), "its label would reach beyond the picture"
+
+
 def test_no_text_of_a_file_leaves_it_however_wide_its_letters_are() -> None:
     wide = "MMMM WWWW commitment memory " * 8
     plot = replace(BARS, title=wide, context=wide, reading=wide)

@@ -417,9 +417,10 @@ def _x_ends(plot: Plot) -> tuple[float, float]:
         return _ends_of_values(plot)
     places = [x for series in plot.series for x in series.x if math.isfinite(x)] or [1.0]
     if plot.x.scale is Scale.PERCENTILE:
-        # A mark at the end is drawn whole.
+        # Marks are of a few percentiles, which fill the picture and are drawn whole at its ends.
         dotted = any(series.mark is not Mark.LINE for series in plot.series)
-        return 0.0, float(_from_nines(_to_nines(max(places)) + 0.15)) if dotted else max(places)
+        nines = _to_nines(min(places)) - 0.15, _to_nines(max(places)) + 0.15
+        return (max(0.0, float(_from_nines(nines[0]))), float(_from_nines(nines[1]))) if dotted else (0.0, max(places))
     limits = [series for series in plot.series if series.mark is Mark.LIMITS]
     places += [end for series in limits for end in (*series.low, *series.high) if math.isfinite(end)]
     if plot.x.scale is Scale.LOG:
@@ -474,9 +475,13 @@ def _set_ticks(axes: Axes, plot: Plot) -> None:
         return
     if plot.x.scale is Scale.PERCENTILE:
         axes.grid(axis="x", color=GRID, lw=0.8)
-        last = axes.get_xlim()[1]
         # A label in the middle of the right edge would reach beyond it.
-        ticks = [tick for tick in _PERCENTILE_TICKS if _to_nines(tick) <= 0.96 * _to_nines(last)]
+        ends_pt = {
+            tick: axes.transData.transform((tick, 1.0))[0] + len(plot.x.text(tick)) * LABEL_CHAR_PT / 2
+            for tick in _PERCENTILE_TICKS
+            if tick <= axes.get_xlim()[1]
+        }
+        ticks = [tick for tick, end_pt in ends_pt.items() if end_pt <= WIDTH_PT - 2]
         _set_numbers(axes.xaxis, plot.x, axes.get_xlim(), FixedLocator(ticks))
     elif plot.x.ticks:
         _mark_values(axes, plot.x)
