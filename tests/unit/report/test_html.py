@@ -102,6 +102,14 @@ def scripts(page: str) -> list[dict[str, str]]:
     return [script for script in found if script.get("type") != "application/json"]
 
 
+def test_the_key_of_pictures_has_the_systems_that_are_drawn(tmp_path: Path) -> None:
+    """Of a run that was cut off before its second system had a result: that has a mark where its seconds are alone."""
+    run = store.load_run(interrupted_run(tmp_path))
+    page = report_page(run, store.details_of(run))
+    keys = re.findall(r'<p class="keys".*?</p>', page, re.DOTALL)
+    assert [(KAFKA in key, PULSAR in key) for key in keys] == [*[(True, False)] * 3, (False, True)]
+
+
 def test_the_answer_stands_before_everything_else(page: str) -> None:
     words = " ".join(" ".join(elements(page).text).split())
     order = (

@@ -1257,7 +1257,7 @@ PAGE_CLAIMS = [
     Claim("Each of {} points", "page of a long search", "page of a load"),
     Claim("No trial has finished, so no level was found.", "page of nothing", "page of a load"),
     Claim("What this does not say", "page of a load", "page of nothing"),
-    Claim("More of the same trials: {} plots", "page of a load", "page of cuts"),
+    Claim("More of the same trials: {} plot{}", "page of a load", "page of cuts"),
     Claim("Each second is in", "page of a load", "page of cuts"),
     *claims_of(
         "page of a sample", "page of a load",
