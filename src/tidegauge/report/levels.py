@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from tidegauge.durability import LEVELS, as_asked, equal_at_point, levels_found, results_by_point
 from tidegauge.model.level import NO_CUTS, Agreement, CutsStanding, LevelChoice, LevelFinding
-from tidegauge.model.trial import TrialResult, point_words
+from tidegauge.model.trial import AttestSpec, TrialResult, point_words
 from tidegauge.numbers import join_with_and
 
 AS_FOUND_WORDS = "as found"
@@ -185,9 +185,11 @@ def promised_words(levels: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> st
 
 
 def caveats(results: Sequence[TrialResult]) -> dict[str, list[str]]:
-    """What must be read with the level of each system, in any of its trials."""
+    """What must be read with the level of each system, in any of its trials but controls, which have another level."""
     by_system: dict[str, dict[str, None]] = {}
     for result in results:
+        if isinstance(result.spec, AttestSpec) and result.spec.attest.control:
+            continue
         by_system.setdefault(result.spec.system, {}).update(dict.fromkeys(result.level.caveats))
     return {system: list(words) for system, words in sorted(by_system.items()) if words}
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from attestation_samples import SPEC, attested, cycle, outcome
 from reasons import reasons_of
 from run_samples import latency, result, spec, totals
 from shown_runs import pair, peak, rendered, repeated, stored
@@ -23,7 +24,7 @@ from tidegauge.model.trial import CONFIRMATION, LoadSpec, RateRule, Validity
 from tidegauge.report.ending import ending
 from tidegauge.report.html.answer import answer
 from tidegauge.report.html.first_table import first_table
-from tidegauge.report.levels import headline
+from tidegauge.report.levels import caveats, headline
 from tidegauge.report.lists import ShownPlan, plan_list, runs_list
 from tidegauge.report.loads import measured_words
 from tidegauge.report.screen import run_screen
@@ -179,6 +180,14 @@ def test_what_must_be_read_with_a_level_is_said_with_it(tmp_path: Path) -> None:
     assert "kafka@4.3.1: to be read with its level: topic t: unclean.leader" in rendered(run_report(run))
     assert "with a caveat" in level_phrase(run)
     assert "with a caveat" not in level_phrase(stored(tmp_path / "other", *pair()))
+
+
+def test_what_is_to_be_read_with_a_controls_level_is_not_said_of_the_level() -> None:
+    caveat = LevelFinding(2, (), caveats=("sync_interval=120s: so long may acknowledged messages be in memory only",))
+    cuts = attested(SPEC, outcome(cycle()))
+    control = replace(cuts, spec=replace(SPEC, attest=replace(SPEC.attest, control=True)), level=caveat)
+    assert caveats([cuts, control]) == {}
+    assert len(caveats([replace(cuts, level=caveat), control])) == 1
 
 
 def test_equal_but_not_as_asked_says_so(tmp_path: Path) -> None:

@@ -14,10 +14,11 @@ import java.util.concurrent.TimeoutException;
 final class Failures extends ClientFailures {
   private static final Failures NATS = new Failures();
 
-  /** Of JetStream's API: there is no stream, or no consumer, of that name. */
+  /** Of JetStream's API: there is no stream, no consumer, or no message, of that name. */
   static final int NO_STREAM = 10059;
 
   static final int NO_CONSUMER = 10014;
+  static final int NO_MESSAGE = 10037;
 
   /**
    * What the server answers while nobody leads, or while nodes are missing, is not its last word.

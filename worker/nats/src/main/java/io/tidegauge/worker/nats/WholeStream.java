@@ -25,6 +25,9 @@ final class WholeStream {
   private static final long POLL_MS = 500;
   private static final long PAUSE_MS = 200;
 
+  /** A consumer that has shown nothing for so long is on a node that lags, or on none. */
+  private static final long STALLED_NS = 5_000_000_000L;
+
   private final ReadBackSpec spec;
   private final int partition;
   private final String stream;
@@ -47,11 +50,14 @@ final class WholeStream {
     // Servers that have just begun may learn of a stream a little later.
     long absentUntilNs =
         System.nanoTime() + Math.min(ReadBackSpec.BEHIND_MS, spec.leftMs()) * 1_000_000;
-    while (state == null) {
+    boolean whole = false;
+    while (!whole) {
       try {
         state = state(jetStream);
-        if (!readOn(client, state)) {
+        whole = readOn(client, jetStream, state);
+        if (!whole && spec.leftMs() == 0) {
           why = "not read to its end in time";
+          break;
         }
       } catch (IOException | JetStreamApiException | JetStreamStatusCheckedException e) {
         if (Failures.isAbsent(e) && System.nanoTime() > absentUntilNs) {
@@ -61,7 +67,6 @@ final class WholeStream {
           why = Failures.describe("read back " + stream, e).getMessage();
           break;
         }
-        state = null;
         Thread.sleep(PAUSE_MS);
       }
     }
@@ -82,8 +87,26 @@ final class WholeStream {
     return state;
   }
 
-  /** False if time runs out. */
-  private boolean readOn(io.nats.client.Connection client, StreamState state)
+  /** Whether the leader still has a message. */
+  private boolean has(JetStreamManagement jetStream, long sequence)
+      throws IOException, JetStreamApiException {
+    try {
+      jetStream.getMessage(stream, sequence);
+      return true;
+    } catch (JetStreamApiException e) {
+      if (e.getApiErrorCode() == Failures.NO_MESSAGE) {
+        return false;
+      }
+      throw e;
+    }
+  }
+
+  /**
+   * False if time runs out, or if a new consumer must go on: a node that lags behind the leader has
+   * nothing more to deliver, and knows of nothing more, before the stream's end.
+   */
+  private boolean readOn(
+      io.nats.client.Connection client, JetStreamManagement jetStream, StreamState state)
       throws IOException,
           JetStreamApiException,
           JetStreamStatusCheckedException,
@@ -99,19 +122,24 @@ final class WholeStream {
     StreamContext context = client.getStreamContext(stream);
     try (IterableConsumer reader =
         context.createOrderedConsumer(ordered).iterate(ConsumeOptions.builder().build())) {
+      long shownNs = System.nanoTime();
       while (reached < state.getLastSequence()) {
-        if (spec.leftMs() == 0) {
-          return false;
-        }
         Message message = reader.nextMessage(Math.min(POLL_MS, spec.leftMs() + 1));
         if (message == null) {
+          if (spec.leftMs() == 0) {
+            return false;
+          }
+          if (System.nanoTime() - shownNs > STALLED_NS) {
+            return !has(jetStream, state.getLastSequence());
+          }
           continue;
         }
+        shownNs = System.nanoTime();
         reached = message.metaData().streamSequence();
         first = first < 0 ? reached : first;
         messages++;
         sink.found(spec.topicIndex(), partition, reached, 0, message.getData());
-        if (message.metaData().pendingCount() == 0) {
+        if (message.metaData().pendingCount() == 0 && !has(jetStream, state.getLastSequence())) {
           // The last ones were removed.
           return true;
         }
