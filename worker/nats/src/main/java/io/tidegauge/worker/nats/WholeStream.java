@@ -124,11 +124,11 @@ final class WholeStream {
         context.createOrderedConsumer(ordered).iterate(ConsumeOptions.builder().build())) {
       long shownNs = System.nanoTime();
       while (reached < state.getLastSequence()) {
+        if (spec.leftMs() == 0) {
+          return false;
+        }
         Message message = reader.nextMessage(Math.min(POLL_MS, spec.leftMs() + 1));
         if (message == null) {
-          if (spec.leftMs() == 0) {
-            return false;
-          }
           if (System.nanoTime() - shownNs > STALLED_NS) {
             return !has(jetStream, state.getLastSequence());
           }
