@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -15,11 +16,34 @@ DEADLINE_S = 120.0
 
 
 def wait_for_records(tmp_path: Path, more_than: int, name: str = "writer") -> None:
-    wait_for(
-        lambda: min(acknowledged(tmp_path, name).values()) > more_than,
-        DEADLINE_S,
-        f"{name} acknowledged {more_than} records",
-    )
+    log = tmp_path / f"{name}.log"
+
+    def check_log() -> None:
+        if log.exists() and (text := log.read_text(errors="replace")):
+            raise AssertionError(f"{name} failed after {acknowledged(tmp_path, name)} records: {text}")
+
+    try:
+        wait_for(
+            lambda: min(acknowledged(tmp_path, name).values()) > more_than,
+            DEADLINE_S,
+            f"{name} acknowledged {more_than} records",
+            check_log,
+        )
+    except AssertionError as error:
+        error.add_note(f"{name} is at {acknowledged(tmp_path, name)}; {_threads_of_users(str(tmp_path))}")
+        raise
+
+
+def _threads_of_users(place: str) -> str:
+    """What each thread of the processes that name a place in their command lines does, for a failure's message."""
+    lines = []
+    for command in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if place in command.read_text(errors="replace"):
+                for task in (command.parent / "task").iterdir():
+                    state = (task / "stat").read_text(errors="replace").rpartition(") ")[2][0]
+                    lines.append(f"{task}: {state}, in {(task / 'wchan').read_text() or '?'}")
+    return "; ".join(lines)
 
 
 def cut_again_and_again(host: LocalHost, tmp_path: Path, place: Path, file_system: FileSystem, cuts: int) -> None:
@@ -43,8 +67,10 @@ def cut_again_and_again(host: LocalHost, tmp_path: Path, place: Path, file_syste
 
 
 def what_was_not_synced_is_gone(host: LocalHost, tmp_path: Path, place: Path) -> None:
-    (place / "old").write_bytes(b"x" * MIB)
-    os.sync()
+    # Never by sync(2), which makes durable what other tests' writers have not synced.
+    with (place / "old").open("wb") as file:
+        file.write(b"x" * MIB)
+        os.fsync(file.fileno())
     host.start(writer(tmp_path, place, synced=False))
     wait_for_records(tmp_path, 50)
     report = host.rig.cut_power(["writer"], [place])
