@@ -58,14 +58,14 @@ def _plot_of_ratios(pair: ComparedPair, title: str, ratios: Sequence[Ratio], sha
         else _FigureRow(ratio, ratio.comparison.ratio, ratio.comparison.interval)
         for ratio in ratios
     ]
-    reading = [f"Point: the figure in {pair.run} by that in {pair.baseline_run}.", *_reading_words(rows)]
+    reading = [f"Point: the figure in {pair.run} divided by that in {pair.baseline_run}.", *_reading_words(rows)]
     reading.append(f"Shaded: the same within {percent(share)}.")
     return Plot(
         plot_id,
         f"{title}: ratios",
         f"{title}. {' '.join(reading)} {_rows_in_words(rows, 'x')}.",
         _axis_of_rows(rows),
-        Axis(f"{pair.run} by {pair.baseline_run}", Scale.LOG, Form.SHORT, unit="times as high"),
+        Axis(f"{pair.run} / {pair.baseline_run}", Scale.LOG, Form.SHORT, unit="times as high"),
         (_series_of_rows(pair, rows),),
         lines=(Line(1.0, pair.baseline_run),),
         bands=(Band(1 / (1 + share), 1 + share),),
@@ -79,14 +79,14 @@ def _plot_of_differences(pair: ComparedPair, title: str, ratios: Sequence[Ratio]
     contrasts = [(ratio, ratio.contrast) for ratio in ratios if ratio.contrast is not None]
     rows = [_FigureRow(ratio, contrast.difference, contrast.difference_interval) for ratio, contrast in contrasts]
     (margin_ms, *_) = [contrast.same_within.ms or 0.0 for _, contrast in contrasts]
-    reading = [f"Point: the figure in {pair.run} less that in {pair.baseline_run}.", *_reading_words(rows)]
+    reading = [f"Point: the figure in {pair.run} minus that in {pair.baseline_run}.", *_reading_words(rows)]
     reading.append(f"Shaded: at most {trimmed(margin_ms)} ms either way.")
     return Plot(
         plot_id,
         f"{title}: differences",
         f"{title}. {' '.join(reading)} {_rows_in_words(rows, ' ms')}.",
         _axis_of_rows(rows),
-        Axis(f"{pair.run} less {pair.baseline_run}, ms", form=Form.SIGNED, unit="ms"),
+        Axis(f"{pair.run} minus {pair.baseline_run}, ms", form=Form.SIGNED, unit="ms"),
         (_series_of_rows(pair, rows),),
         lines=(Line(0.0, pair.baseline_run),),
         bands=(Band(-margin_ms, margin_ms),),
