@@ -48,15 +48,21 @@ def test_bytes_are_those_of_the_mix_and_all_is_intact(worker: GrpcWorker, connec
     assert sub.received_bytes / sub.received == pytest.approx(MIXED.mean_bytes, rel=0.1)
 
 
-def test_lines_of_a_file_arrive_whole(worker: GrpcWorker, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [SizeKind.LINES, SizeKind.FILES])
+def test_messages_that_are_given_arrive_whole(worker: GrpcWorker, tmp_path: Path, kind: SizeKind) -> None:
     lines = [b'{"order": %d, "note": "%s"}' % (n, b"x" * n) for n in range(200)]
     file = tmp_path / "orders.jsonl"
-    file.write_bytes(b"\n".join(lines))
+    if kind is SizeKind.LINES:
+        file.write_bytes(b"\n".join(lines))
+    else:
+        file.mkdir()
+        for number, line in enumerate(lines):
+            (file / f"{number}.json").write_bytes(line)
     sizes = MessageSizes(
-        SizeKind.LINES,
-        lines=len(lines),
-        mean_of_lines_bytes=HEADER_BYTES + sum(map(len, lines)) / len(lines),
-        most_of_lines_bytes=HEADER_BYTES + max(map(len, lines)),
+        kind,
+        given=len(lines),
+        given_bytes_mean=HEADER_BYTES + sum(map(len, lines)) / len(lines),
+        given_bytes_most=HEADER_BYTES + max(map(len, lines)),
     )
     payload = Payload(round(sizes.mean_bytes), file=str(file), sizes=sizes)
     totals = run_trial(worker, order(workload=replace(WORKLOAD, payload=payload), msgs_per_s=5_000.0))

@@ -45,7 +45,7 @@ from tidegauge.model.workload import (
     Workload,
 )
 from tidegauge.numbers import percent, plural, size, trimmed
-from tidegauge.places import is_file
+from tidegauge.places import is_directory, is_file
 
 COUNT_MAX = 10_000_000
 """Only catches a slip of the pen: what a load generator and its host can hold decides (`campaign.plan`)."""
@@ -195,6 +195,8 @@ def parse_workload(data: Mapping[str, Any], source: Source, at: KeyPath, beside:
 
 LINES_SUFFIXES = (".jsonl", ".ndjson")
 """Of a payload file each of whose lines is a message."""
+FILES_MAX = 65_536
+"""In a directory each of whose files is a message."""
 
 
 def _parse_payload(fields: WorkloadFields, data: Mapping[str, Any], source: Source, at: KeyPath) -> Payload | None:
@@ -203,19 +205,20 @@ def _parse_payload(fields: WorkloadFields, data: Mapping[str, Any], source: Sour
     if path is None:
         return None
     sizes = fields.message_size if isinstance(fields.message_size, MessageSizes) else None
-    if path.endswith(LINES_SUFFIXES):
+    given = _kind_of_given(path)
+    if given is not None:
         for key in ("message-size", "random-share", "payload-bodies"):
             if key in data:
                 source.complain(
-                    (*at, key), "can't be given beside a payload-file of lines, which are messages as they are"
+                    (*at, key), f"can't be given beside a payload-file of {given}, which are messages as they are"
                 )
-        sizes = _sizes_of_lines(Path(path), source, at)
+        sizes = _sizes_of_given(given, Path(path), source, at)
         if sizes is None:
             return None
     elif sizes is not None and path:
         source.complain(
             (*at, "message-size"),
-            f"several sizes take generated bodies, or a payload-file of lines ({LINES_SUFFIXES[0]})",
+            f"several sizes take generated bodies, or a payload-file of lines ({LINES_SUFFIXES[0]}) or a directory",
         )
         return None
     message_bytes = round(sizes.mean_bytes) if sizes else fields.message_size
@@ -229,25 +232,56 @@ def _parse_payload(fields: WorkloadFields, data: Mapping[str, Any], source: Sour
     return Payload(message_bytes, fields.random_share, path, fields.payload_bodies, sizes)
 
 
-def _sizes_of_lines(path: Path, source: Source, at: KeyPath) -> MessageSizes | None:
-    """The sizes of messages with the lines of a file as bodies; None after noting in `source` why there are none."""
+def _kind_of_given(path: str) -> SizeKind | None:
+    """How a payload file holds messages as they are; None of one from which bodies are cut, and of no file."""
+    if path and is_directory(Path(path)):
+        return SizeKind.FILES
+    return SizeKind.LINES if path.endswith(LINES_SUFFIXES) else None
+
+
+def _sizes_of_given(kind: SizeKind, path: Path, source: Source, at: KeyPath) -> MessageSizes | None:
+    """The sizes of messages whose bodies are given; None after noting in `source` why there are none."""
     key = (*at, "payload-file")
-    if path.stat().st_size > POOL_BYTES_MAX:
-        source.complain(
-            key,
-            f"'{path}' has {size(path.stat().st_size)}; {size(POOL_BYTES_MAX)} are kept: take fewer lines",
-        )
+    try:
+        bodies_bytes = _bytes_of_files(path) if kind is SizeKind.FILES else _bytes_of_lines(path)
+    except (OSError, ValueError) as error:
+        source.complain(key, f"'{path}' {error}" if isinstance(error, ValueError) else str(error))
         return None
-    lines_bytes = [len(line) for line in (line.removesuffix(b"\r") for line in path.read_bytes().split(b"\n")) if line]
-    if not lines_bytes:
-        source.complain(key, f"'{path}': all lines are empty")
+    if not bodies_bytes:
+        why = "all lines are empty" if kind is SizeKind.LINES else "it has no file with anything in it"
+        source.complain(key, f"'{path}': {why}")
         return None
     return MessageSizes(
-        SizeKind.LINES,
-        lines=len(lines_bytes),
-        mean_of_lines_bytes=HEADER_BYTES + fmean(lines_bytes),
-        most_of_lines_bytes=HEADER_BYTES + max(lines_bytes),
+        kind,
+        given=len(bodies_bytes),
+        given_bytes_mean=HEADER_BYTES + fmean(bodies_bytes),
+        given_bytes_most=HEADER_BYTES + max(bodies_bytes),
     )
+
+
+def _bytes_of_lines(path: Path) -> list[int]:
+    """The sizes of a file's lines but for empty ones. Raises `OSError`, and `ValueError` for too large a file."""
+    if path.stat().st_size > POOL_BYTES_MAX:
+        raise ValueError(f"has {size(path.stat().st_size)}; {size(POOL_BYTES_MAX)} are kept: take fewer lines")
+    return [len(line) for line in (line.removesuffix(b"\r") for line in path.read_bytes().split(b"\n")) if line]
+
+
+def _bytes_of_files(directory: Path) -> list[int]:
+    """The sizes of a directory's files but for hidden and empty ones.
+
+    Raises `OSError`, and `ValueError` for what is no file, and for too many of them.
+    """
+    files_bytes: list[int] = []
+    for path in directory.iterdir():
+        if path.name.startswith("."):
+            continue
+        if path.is_symlink() or not is_file(path):
+            raise ValueError(f"holds '{path.name}', which is no file: keep messages, a file each, in a directory alone")
+        files_bytes.append(path.stat().st_size)
+    if len(files_bytes) > FILES_MAX or sum(files_bytes) > POOL_BYTES_MAX:
+        held = f"{len(files_bytes):,} files of together {size(sum(files_bytes))}"
+        raise ValueError(f"has {held}; {FILES_MAX:,} and {size(POOL_BYTES_MAX)} are kept: take fewer")
+    return [file_bytes for file_bytes in files_bytes if file_bytes]
 
 
 def parse_workload_file(source: Source) -> Workload | None:
@@ -332,7 +366,7 @@ def _find_payload(name: str, source: Source, at: KeyPath) -> str | None:
     path = source.place_of((*at, "payload-file"), name)
     if path is None:
         return None
-    if is_file(path) and path.stat().st_size > 0:
+    if is_directory(path) or (is_file(path) and path.stat().st_size > 0):
         return str(path)
     problem = "it is empty" if is_file(path) else "it is no file" if path.exists() else "there is no such file"
     source.complain((*at, "payload-file"), f"'{name}': {problem} (looked for {path})")

@@ -58,14 +58,18 @@ def tool_parcel(directory: Path) -> Parcel:
 
 
 def file_parcel(file: Path) -> Parcel:
-    """A single file, kept by what is in it. Raises `OSError`."""
+    """A single file, or a directory, kept by what is in it. Raises `OSError`."""
+    if file.is_dir():
+        digest = cache.digest_of(cache.sums_of(file))
+        return Parcel(file, f"{_FILES}/{digest}", digest, file.name)
     digest = cache.sha256_of(file)
     return Parcel(file, f"{_FILES}/{digest}", cache.digest_of({_CONTENT: digest}), file.name)
 
 
 def path_on_hosts(parcel: Parcel) -> Path:
-    """Where hosts have the file of a `file_parcel`."""
-    return cache.cache_directory() / parcel.place / _CONTENT
+    """Where hosts have the file, or the directory, of a `file_parcel`."""
+    place = cache.cache_directory() / parcel.place
+    return place if parcel.path.is_dir() else place / _CONTENT
 
 
 class Inbox:

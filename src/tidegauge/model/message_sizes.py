@@ -1,4 +1,4 @@
-"""Messages of several sizes: shares of a few, a lognormal distribution, or the lines of a file.
+"""Messages of several sizes: shares of a few, a lognormal distribution, or as they are given, in one file or several.
 
 Drawn ones are made before a trial, as many as the load generator keeps bodies: each size as often as its share says, in
 an order that the seed decides. Messages go through them in turn, so that any long part of a trial has the same mix.
@@ -34,6 +34,12 @@ class SizeKind(StrEnum):
     MIXED = "mixed"
     LOGNORMAL = "lognormal"
     LINES = "lines"
+    FILES = "files"
+
+    @property
+    def is_given(self) -> bool:
+        """Whether messages are given one by one: as the lines of a file, or the files of a directory."""
+        return self in {SizeKind.LINES, SizeKind.FILES}
 
 
 @dataclass(frozen=True)
@@ -46,9 +52,9 @@ class MessageSizes:
         shares: of each of these, 0 to 1; together 1.
         median_bytes: of `LOGNORMAL`.
         p99_bytes: the same.
-        lines: of `LINES`, how many messages there are in the file.
-        mean_of_lines_bytes: their mean.
-        most_of_lines_bytes: the largest.
+        given: of `LINES` and `FILES`, how many messages there are.
+        given_bytes_mean: their mean.
+        given_bytes_most: the largest.
     """
 
     kind: SizeKind
@@ -56,9 +62,9 @@ class MessageSizes:
     shares: tuple[float, ...] = ()
     median_bytes: int = 0
     p99_bytes: int = 0
-    lines: int = 0
-    mean_of_lines_bytes: float = 0.0
-    most_of_lines_bytes: int = 0
+    given: int = 0
+    given_bytes_mean: float = 0.0
+    given_bytes_most: int = 0
 
     def __str__(self) -> str:
         """As people read it: "mixed sizes (70% 100 B, 25% 1 KiB, 5% 64 KiB; 3.518 KiB on average)"."""
@@ -68,14 +74,16 @@ class MessageSizes:
             return f"mixed sizes ({', '.join(f'{percent(share)} {size(of_size)}' for share, of_size in parts)}; {mean})"
         if self.kind is SizeKind.LOGNORMAL:
             return f"lognormal sizes (half up to {size(self.median_bytes)}, 99% up to {size(self.p99_bytes)}; {mean})"
-        return f"the {plural(self.lines, 'line')} of a file (up to {size(self.most_bytes)}; {mean})"
+        if self.kind is SizeKind.LINES:
+            return f"the {plural(self.given, 'line')} of a file (up to {size(self.most_bytes)}; {mean})"
+        return f"the {plural(self.given, 'file')} of a directory (up to {size(self.most_bytes)}; {mean})"
 
     def pool_bytes(self, bodies: int = 0) -> list[int]:
-        """The sizes of the messages that a load generator keeps, the smallest first; [] where they are in the file.
+        """The sizes of the messages that a load generator keeps, the smallest first; [] where they are given.
 
         `bodies`: at least so many, if they fit.
         """
-        if self.kind is SizeKind.LINES:
+        if self.kind.is_given:
             return []
         fit = int(POOL_BYTES_MAX / self._mean_by_shares_bytes)
         return self._spread(_prime_to(max(1, min(fit, max(bodies, BODIES)))))
@@ -89,17 +97,17 @@ class MessageSizes:
     @cached_property
     def mean_bytes(self) -> float:
         """The mean of what is sent."""
-        return self.mean_of_lines_bytes if self.kind is SizeKind.LINES else fmean(self.pool_bytes())
+        return self.given_bytes_mean if self.kind.is_given else fmean(self.pool_bytes())
 
     @cached_property
     def least_bytes(self) -> int:
-        """The smallest of what is sent; of the lines of a file a bound."""
-        return HEADER_BYTES if self.kind is SizeKind.LINES else self.pool_bytes()[0]
+        """The smallest of what is sent; of given ones a bound."""
+        return HEADER_BYTES if self.kind.is_given else self.pool_bytes()[0]
 
     @cached_property
     def most_bytes(self) -> int:
         """The largest of what is sent."""
-        return self.most_of_lines_bytes if self.kind is SizeKind.LINES else self.pool_bytes()[-1]
+        return self.given_bytes_most if self.kind.is_given else self.pool_bytes()[-1]
 
     def share_off_most(self) -> float:
         """By how much of itself the share of a size is missed at most; 0 where sizes have no shares."""

@@ -21,7 +21,6 @@ from tidegauge.model.load import (
     WorkerFacts,
 )
 from tidegauge.model.message import CommittedPosition, CommittedPositions, PartitionRead, ReadBack
-from tidegauge.model.message_sizes import SizeKind
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import POOL_BODIES, Keys, Payload, RateSchedule, Workload
 from tidegauge.worker.api import LeftResults, LoadOrder, Positions, Share, Trace
@@ -83,7 +82,7 @@ def _payload_message(payload: Payload, seed: int) -> pb.Payload:
         file=payload.file,
         pool_bodies=payload.pool_bodies or POOL_BODIES,
         sizes=sizes.shuffled_pool_bytes(seed, payload.pool_bodies) if sizes else [],
-        lines=sizes is not None and sizes.kind is SizeKind.LINES,
+        given=sizes is not None and sizes.kind.is_given,
     )
 
 

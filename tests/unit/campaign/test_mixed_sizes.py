@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -74,10 +75,10 @@ def test_lines_of_a_file_are_messages(tmp_path: Path) -> None:
     (tmp_path / "orders.jsonl").write_bytes(b'{"id":1}\r\n\n{"id":22}\n{"id":333}')
     payload = workload(tmp_path, "payload-file: orders.jsonl").payload
     assert payload.sizes == MessageSizes(
-        SizeKind.LINES, lines=3, mean_of_lines_bytes=HEADER_BYTES + 9.0, most_of_lines_bytes=HEADER_BYTES + 10
+        SizeKind.LINES, given=3, given_bytes_mean=HEADER_BYTES + 9.0, given_bytes_most=HEADER_BYTES + 10
     )
     message = prepare_request(order(workload=Workload(payload=payload))).payload
-    assert message.lines
+    assert message.given
     assert list(message.sizes) == []
     assert (message.message_bytes, message.message_bytes_max) == (57, 58)
 
@@ -97,6 +98,35 @@ def test_a_file_without_lines_and_one_too_large_are_refused(tmp_path: Path) -> N
             workload(tmp_path, f"payload-file: {name}.jsonl")
 
 
+def test_files_of_a_directory_are_messages(tmp_path: Path) -> None:
+    (tmp_path / "orders").mkdir()
+    for name, body in (("b.bin", b"1\n2"), ("a.bin", b"12345"), ("empty", b""), (".hidden", b"1")):
+        (tmp_path / "orders" / name).write_bytes(body)
+    load = workload(tmp_path, "payload-file: orders")
+    assert load.payload.sizes == MessageSizes(
+        SizeKind.FILES, given=2, given_bytes_mean=HEADER_BYTES + 4.0, given_bytes_most=HEADER_BYTES + 5
+    )
+    assert prepare_request(order(workload=Workload(payload=load.payload))).payload.given
+    assert workload_words(load).startswith("Messages of the 2 files of a directory (up to 53 B; 52 B on average)")
+
+
+def test_a_directory_that_is_no_set_of_messages_is_refused(tmp_path: Path) -> None:
+    for name in ("empty", "deep", "large", "linked"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "deep" / "inner").mkdir()
+    (tmp_path / "linked" / "away").symlink_to("/etc/hostname")
+    for part in range(2):
+        (tmp_path / "large" / str(part)).write_bytes(bytes(9 << 20))
+    for name, complaint in (
+        ("empty", "/empty': it has no file with anything in it"),
+        ("deep", "holds 'inner', which is no file: keep messages, a file each, in a directory alone"),
+        ("linked", "holds 'away', which is no file"),
+        ("large", "has 2 files of together 18 MiB; 65,536 and 16 MiB are kept: take fewer"),
+    ):
+        with pytest.raises(UserError, match=re.escape(complaint)):
+            workload(tmp_path, f"payload-file: {name}")
+
+
 def test_several_sizes_are_not_cut_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("text")
     with pytest.raises(UserError, match="several sizes take generated bodies"):
@@ -114,7 +144,7 @@ def test_the_worker_gets_a_size_for_each_body() -> None:
     message = prepare_request(order(workload=Workload(payload=Payload(562, sizes=sizes)))).payload
     assert sorted(message.sizes) == sizes.pool_bytes()
     assert list(message.sizes) != sorted(message.sizes)
-    assert (message.message_bytes, message.message_bytes_max, message.lines) == (562, 1024, False)
+    assert (message.message_bytes, message.message_bytes_max, message.given) == (562, 1024, False)
     alike = prepare_request(order()).payload
     assert (list(alike.sizes), alike.message_bytes, alike.message_bytes_max) == ([], 100, 100)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -50,8 +51,8 @@ def test_an_empty_payload_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_payload_that_is_no_file_is_told_from_one_that_is_not_there(tmp_path: Path) -> None:
-    (tmp_path / "directory").mkdir()
-    for name, problem in (("directory", "it is no file"), ("nowhere", "there is no such file")):
+    os.mkfifo(tmp_path / "fifo")
+    for name, problem in (("fifo", "it is no file"), ("nowhere", "there is no such file")):
         (tmp_path / "w.yaml").write_text(f"payload-file: {name}\n")
         _, source = read_workload(tmp_path / "w.yaml")
         with pytest.raises(UserError, match=f"'{name}': {problem} "):

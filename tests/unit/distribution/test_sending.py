@@ -105,6 +105,20 @@ def test_a_file_is_kept_by_what_is_in_it(inbox: Inbox, tmp_path: Path) -> None:
     assert not inbox.holds(other.place, other.digest)
 
 
+def test_a_directory_is_kept_by_what_is_in_it(inbox: Inbox, tmp_path: Path) -> None:
+    payloads = tmp_path / "payloads"
+    payloads.mkdir()
+    for name in ("a", "b"):
+        (payloads / name).write_text(name)
+    sent = sending.file_parcel(payloads)
+    sending.send_parcel(sent, inbox.take)
+    inbox.keep(sent.place, sent.digest)
+    assert {path.name: path.read_text() for path in sending.path_on_hosts(sent).iterdir()} == {"a": "a", "b": "b"}
+    (payloads / "b").write_text("another")
+    other = sending.file_parcel(payloads)
+    assert not inbox.holds(other.place, other.digest)
+
+
 def test_only_what_is_in_the_cache_is_an_entry(entry: Path) -> None:
     files = Distribution("kafka", "4.3.1", entry / "root/bin", None, "", digest(entry), "maven central")
     assert sending.entry_parcel(files) == parcel(entry)

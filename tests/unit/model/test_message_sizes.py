@@ -65,7 +65,7 @@ def test_the_seed_decides_the_order_and_nothing_else() -> None:
 
 
 def test_lines_are_in_their_file() -> None:
-    lines = MessageSizes(SizeKind.LINES, lines=3, mean_of_lines_bytes=80.5, most_of_lines_bytes=100)
+    lines = MessageSizes(SizeKind.LINES, given=3, given_bytes_mean=80.5, given_bytes_most=100)
     assert lines.pool_bytes() == []
     assert (lines.mean_bytes, lines.most_bytes) == (80.5, 100)
     assert str(lines) == "the 3 lines of a file (up to 100 B; 80 B on average)"

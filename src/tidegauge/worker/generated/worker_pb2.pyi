@@ -250,22 +250,22 @@ class ClientOptions(_message.Message):
     def __init__(self, batch_bytes_max: _Optional[int] = ..., batch_delay_us_max: _Optional[int] = ..., compression: _Optional[_Union[Compression, str]] = ..., in_flight_messages_max: _Optional[int] = ..., receive_queue_messages: _Optional[int] = ..., connections_per_broker: _Optional[int] = ..., acks: _Optional[str] = ..., producer_overrides: _Optional[_Mapping[str, str]] = ..., consumer_overrides: _Optional[_Mapping[str, str]] = ..., outcome_timeout_ms: _Optional[int] = ...) -> None: ...
 
 class Payload(_message.Message):
-    __slots__ = ("message_bytes", "random_share", "file", "pool_bodies", "sizes", "lines", "message_bytes_max")
+    __slots__ = ("message_bytes", "random_share", "file", "pool_bodies", "sizes", "given", "message_bytes_max")
     MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
     RANDOM_SHARE_FIELD_NUMBER: _ClassVar[int]
     FILE_FIELD_NUMBER: _ClassVar[int]
     POOL_BODIES_FIELD_NUMBER: _ClassVar[int]
     SIZES_FIELD_NUMBER: _ClassVar[int]
-    LINES_FIELD_NUMBER: _ClassVar[int]
+    GIVEN_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_BYTES_MAX_FIELD_NUMBER: _ClassVar[int]
     message_bytes: int
     random_share: float
     file: str
     pool_bodies: int
     sizes: _containers.RepeatedScalarFieldContainer[int]
-    lines: bool
+    given: bool
     message_bytes_max: int
-    def __init__(self, message_bytes: _Optional[int] = ..., random_share: _Optional[float] = ..., file: _Optional[str] = ..., pool_bodies: _Optional[int] = ..., sizes: _Optional[_Iterable[int]] = ..., lines: _Optional[bool] = ..., message_bytes_max: _Optional[int] = ...) -> None: ...
+    def __init__(self, message_bytes: _Optional[int] = ..., random_share: _Optional[float] = ..., file: _Optional[str] = ..., pool_bodies: _Optional[int] = ..., sizes: _Optional[_Iterable[int]] = ..., given: _Optional[bool] = ..., message_bytes_max: _Optional[int] = ...) -> None: ...
 
 class TopicSpec(_message.Message):
     __slots__ = ("name", "partitions", "replication_factor", "settings")

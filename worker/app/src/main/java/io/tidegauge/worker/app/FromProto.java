@@ -37,7 +37,7 @@ final class FromProto {
             r.getPayload().getFile(),
             Math.max(1, r.getPayload().getPoolBodies()),
             r.getPayload().getSizesList(),
-            r.getPayload().getLines()),
+            r.getPayload().getGiven()),
         new TrialPlan.KeyRange(keys(r.getKeys()), r.getDistinctKeys(), r.getZipfExponent()),
         new TrialPlan.Load(
             arrival(r),

@@ -130,8 +130,8 @@ public final class Trial {
       return PayloadPool.seeded(plan.seed(), p.messageBytes(), p.randomShare(), p.poolBodies());
     }
     try {
-      return p.lines()
-          ? PayloadPool.ofLines(Path.of(p.file()))
+      return p.given()
+          ? PayloadPool.given(Path.of(p.file()))
           : PayloadPool.fromFile(Path.of(p.file()), p.messageBytes(), p.poolBodies());
     } catch (IOException e) {
       throw new DriverException("the payload file can't be used: " + ErrorLog.describe(e), e);

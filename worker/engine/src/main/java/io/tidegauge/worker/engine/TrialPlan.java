@@ -137,7 +137,7 @@ public record TrialPlan(
    * @param poolBodies different bodies
    * @param sizes whole values of the bodies, in their order, in place of {@code poolBodies}; empty
    *     if all are of one size
-   * @param lines whether each line of the file is a body
+   * @param given whether each line of the file is a body, or each file if it is a directory
    */
   public record Payload(
       int messageBytes,
@@ -145,7 +145,7 @@ public record TrialPlan(
       String file,
       int poolBodies,
       List<Integer> sizes,
-      boolean lines) {
+      boolean given) {
     /** Throws {@link IllegalArgumentException} if there is no room for a header in a size. */
     public Payload {
       sizes = List.copyOf(sizes);

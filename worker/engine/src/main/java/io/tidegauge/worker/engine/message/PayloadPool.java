@@ -5,9 +5,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.IntSummaryStatistics;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 
 /**
@@ -22,7 +24,6 @@ public final class PayloadPool {
   private final int[] crcs;
   private final int headBytes;
   private final int messageBytes;
-  private final int messageBytesMax;
   private final boolean isMixed;
 
   /** Of messages that all have a whole header, or are all of one size. */
@@ -32,7 +33,6 @@ public final class PayloadPool {
     IntSummaryStatistics sizes =
         Arrays.stream(bodies).mapToInt(body -> headBytes + body.length).summaryStatistics();
     this.messageBytes = (int) Math.round(sizes.getAverage());
-    this.messageBytesMax = sizes.getMax();
     this.isMixed = sizes.getMin() < sizes.getMax();
     this.crcs = new int[bodies.length];
     CRC32C crc = new CRC32C();
@@ -84,19 +84,55 @@ public final class PayloadPool {
   }
 
   /**
-   * A body of each line of a file, without what ends the line; empty lines count for nothing.
+   * A body of each file of a directory, in the order of their names, or of each line of a file,
+   * without what ends the line. Empty ones count for nothing, and so do files whose names begin
+   * with a dot.
    *
-   * @throws IOException if the file can't be read, has no line with anything, or more than a pool
-   *     holds
+   * @throws IOException if something can't be read, has nothing in it, or more than a pool holds
    */
-  public static PayloadPool ofLines(Path file) throws IOException {
+  public static PayloadPool given(Path place) throws IOException {
+    List<byte[]> bodies = Files.isDirectory(place) ? filesOf(place) : linesOf(place);
+    if (bodies.isEmpty()) {
+      throw new IOException("the payload file is empty: " + place);
+    }
+    return new PayloadPool(bodies.toArray(new byte[0][]), MessageHeader.BYTES);
+  }
+
+  private static List<byte[]> filesOf(Path directory) throws IOException {
+    List<Path> files;
+    try (Stream<Path> entries = Files.list(directory)) {
+      files =
+          entries
+              .filter(file -> !file.getFileName().toString().startsWith("."))
+              .sorted(Comparator.comparing(file -> file.getFileName().toString()))
+              .toList();
+    }
+    List<byte[]> bodies = new ArrayList<>();
+    long left = POOL_BYTES_MAX;
+    for (Path file : files) {
+      byte[] body = readAtMost(file, left);
+      left -= body.length;
+      if (body.length > 0) {
+        bodies.add(body);
+      }
+    }
+    return bodies;
+  }
+
+  private static byte[] readAtMost(Path file, long bytesMax) throws IOException {
     byte[] source;
     try (var in = Files.newInputStream(file)) {
-      source = in.readNBytes((int) POOL_BYTES_MAX + 1);
+      source = in.readNBytes((int) bytesMax + 1);
     }
-    if (source.length > POOL_BYTES_MAX) {
-      throw new IOException("the payload file has more than " + POOL_BYTES_MAX + " bytes: " + file);
+    if (source.length > bytesMax) {
+      throw new IOException(
+          "payloads have more than " + POOL_BYTES_MAX + " bytes together: " + file);
     }
+    return source;
+  }
+
+  private static List<byte[]> linesOf(Path file) throws IOException {
+    byte[] source = readAtMost(file, POOL_BYTES_MAX);
     List<byte[]> lines = new ArrayList<>();
     int from = 0;
     for (int i = 0; i <= source.length; i++) {
@@ -108,10 +144,7 @@ public final class PayloadPool {
         from = i + 1;
       }
     }
-    if (lines.isEmpty()) {
-      throw new IOException("the payload file is empty: " + file);
-    }
-    return new PayloadPool(lines.toArray(new byte[0][]), MessageHeader.BYTES);
+    return lines;
   }
 
   /**
@@ -152,11 +185,6 @@ public final class PayloadPool {
   /** Of a whole value, on average over the pool. */
   public int messageBytes() {
     return messageBytes;
-  }
-
-  /** Of the largest. */
-  public int messageBytesMax() {
-    return messageBytesMax;
   }
 
   /** Whether messages are of several sizes. */

@@ -69,7 +69,6 @@ class PayloadPoolTest {
     PayloadPool pool = PayloadPool.seeded(1, new int[] {48, 1_000, 100}, 1);
     assertThat(pool.isMixed()).isTrue();
     assertThat(pool.messageBytes()).isEqualTo(383);
-    assertThat(pool.messageBytesMax()).isEqualTo(1_000);
     assertThat(pool.bytesOf(3, 1_148)).isEqualTo(1_148);
     int[] expected = {48, 1_000, 100};
     for (int body = 0; body < 3; body++) {
@@ -89,14 +88,30 @@ class PayloadPoolTest {
   void eachLineOfAFileIsABody(@TempDir Path directory) throws IOException {
     Path file = directory.resolve("orders.jsonl");
     Files.writeString(file, "{\"id\":1}\r\n\n{\"id\":22}\n{\"id\":333}");
-    PayloadPool pool = PayloadPool.ofLines(file);
+    PayloadPool pool = PayloadPool.given(file);
     assertThat(pool.size()).isEqualTo(3);
     assertThat(pool.isMixed()).isTrue();
     byte[] value = pool.newValue(9, 0, 1);
     assertThat(new String(value, 48, value.length - 48, StandardCharsets.UTF_8))
         .isEqualTo("{\"id\":22}");
     Files.writeString(file, "\n\r\n");
-    assertThatThrownBy(() -> PayloadPool.ofLines(file)).hasMessageContaining("is empty");
+    assertThatThrownBy(() -> PayloadPool.given(file)).hasMessageContaining("is empty");
+  }
+
+  @Test
+  void eachFileOfADirectoryIsABody(@TempDir Path directory) throws IOException {
+    Files.write(directory.resolve("b.bin"), new byte[] {1, '\n', 2});
+    Files.write(directory.resolve("a.bin"), new byte[] {9});
+    Files.write(directory.resolve("empty"), new byte[0]);
+    Files.write(directory.resolve(".hidden"), new byte[] {7, 7});
+    PayloadPool pool = PayloadPool.given(directory);
+    assertThat(pool.size()).isEqualTo(2);
+    assertThat(pool.isMixed()).isTrue();
+    assertThat(pool.newValue(9, 0, 0)).hasSize(49).endsWith(9);
+    assertThat(pool.newValue(9, 0, 1)).hasSize(51).endsWith(1, '\n', 2);
+    Files.write(directory.resolve("large"), new byte[(int) PayloadPool.POOL_BYTES_MAX]);
+    assertThatThrownBy(() -> PayloadPool.given(directory))
+        .hasMessageContaining("more than 16777216 bytes together");
   }
 
   @Test
