@@ -28,8 +28,6 @@ from tidegauge.statistics.intervals import CONFIDENCE, TAILS, Interval, Method, 
 SECONDS_MIN = 10
 _PIECES_MAX = 600
 """A trial of hours is thinned to so many stretches first."""
-_AT_ONCE = 50
-"""Resampled trials whose counts are held at once: each has as many as there are buckets."""
 _RESAMPLES = 1000
 _SEED = 20_260_102
 
@@ -117,19 +115,23 @@ def _percentile_of_resamples(
     for row, piece in enumerate(pieces):
         within_piece = used[used < piece.counts.size]
         counts[row, : within_piece.size] = piece.counts[within_piece]
-    highest = whole.highest_ns(used)
-    columns = [
-        _column_of_percentile(counts, part, percentile) for part in np.array_split(places, -(-len(places) // _AT_ONCE))
-    ]
-    values: Floats = highest[np.concatenate(columns)].astype(np.float64)
+    columns = _columns_of_percentile(np.cumsum(counts, axis=1), places, percentile)
+    values: Floats = whole.highest_ns(used)[columns].astype(np.float64)
     return values
 
 
-def _column_of_percentile(counts: Floats, places: NDArray[np.int64], percentile: float) -> NDArray[np.int64]:
-    """The column in which the percentile of each resampled trial lies."""
-    times = np.zeros((places.shape[0], counts.shape[0]))
-    np.add.at(times, (np.repeat(np.arange(places.shape[0]), places.shape[1]), places.ravel()), 1.0)
-    running = np.cumsum(times @ counts, axis=1)
-    ranks = np.maximum(1.0, np.ceil(percentile * running[:, -1] / 100 - 1e-6))
-    columns: NDArray[np.int64] = (running < ranks[:, None]).sum(axis=1)
-    return columns
+def _columns_of_percentile(running: Floats, places: NDArray[np.int64], percentile: float) -> NDArray[np.int64]:
+    """The first column in which each resampled trial has reached its percentile.
+
+    `running`: for each second, its counts up to each column. They are added up only where halving asks for them.
+    """
+    drawn, seconds = places.shape[0], running.shape[0]
+    cells = places + seconds * np.arange(drawn)[:, None]
+    times = np.bincount(cells.ravel(), minlength=drawn * seconds).reshape(drawn, seconds).astype(np.float64)
+    ranks = np.maximum(1.0, np.ceil(percentile * (times @ running[:, -1]) / 100 - 1e-6))
+    low, high = np.zeros(drawn, dtype=np.int64), np.full(drawn, running.shape[1] - 1)
+    while (low < high).any():
+        middle = (low + high) // 2
+        reached = np.einsum("ij,ji->i", times, running[:, middle]) >= ranks
+        low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
+    return low
