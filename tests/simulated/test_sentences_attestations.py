@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from attest_scenes import NONE, Stage, all_at, only_the_first, outcome_of, staged
-from attestation_samples import attestation, cut, cycle, outcome
+from attestation_samples import attestation, cut, cycle, outcome, witness
 from cut_samples import cut as read_after
 from history_files import TRIAL, record, write
 from sentence_scenes import Scene, Texts, make_tests
 from sentence_scenes import Stage as Place
-from sentence_templates import Claim, modules_of
+from sentence_templates import Claim, claims_of, modules_of
 from wrong_servers import AcknowledgesBeforeItWrites, Honest, LacksInOneCopy
 
 from tidegauge.attestation.data_files import Copy
@@ -60,6 +60,9 @@ JUDGED: dict[str, Scene] = {
     "nothing is lost": said(outcome(cycle())),
     "1 message is lost": said(outcome(cycle(), cycle(lost=1))),
     "1 message is lost as the level allows": said(outcome(cycle(lost=1)), None, 2),
+    "1 message is damaged where the level allows losses": said(
+        outcome(cycle(figures={"kept": 3999, "corrupt": 1, "broken": 1}, witness=witness())), None, 2
+    ),
     "the lost are in data files": said(outcome(cycle(lost=3, in_files=2, files=("node 1, log at byte 7",)))),
     "a cut before the first message": said(outcome(cycle(cuts=(cut(write_age_s=math.inf),)))),
     "a cut after half a minute": said(outcome(cycle(cuts=(cut(write_age_s=31.0),)))),
@@ -129,6 +132,14 @@ PURE: dict[str, Scene] = {
     },
     "refuted by a loss": carrying(verdict=AttestVerdict.REFUTED, lost=7, losing_cuts=1),
     "refuted by damage": carrying(verdict=AttestVerdict.REFUTED, lost=0, losing_cuts=1),
+    "refuted by a loss and by damage": lambda _: str(
+        earlier_cuts(
+            [
+                attestation(verdict=AttestVerdict.REFUTED, lost=7, losing_cuts=1),
+                attestation(verdict=AttestVerdict.REFUTED, scenario=Scenario.ONE, losing_cuts=2),
+            ]
+        )
+    ),
     "a loss that the level allows": carrying(verdict=AttestVerdict.REFUTED, lost=7, losing_cuts=1, promised=False),
     "a lagging majority of 2 nodes": possible(Scenario.LAGGING_MAJORITY, 2),
     "a lagging majority of 3 nodes": possible(Scenario.LAGGING_MAJORITY, 3),
@@ -269,6 +280,7 @@ CLAIMS = [
     # attestation/record.py
     Claim("damaged or not in every read after", "refuted by damage", "refuted by a loss"),
     Claim("{} lost in {} ({}{})", "refuted by a loss", "refuted by damage"),
+    Claim(", and damaged or not in every read after", "refuted by a loss and by damage", "refuted by a loss"),
     Claim("; as the level allows, {}", "a loss that the level allows", "refuted by a loss"),
     # attestation/scenario.py
     Claim("no cut: the same procedure", "power: none", "crash: none"),
@@ -282,6 +294,16 @@ CLAIMS = [
     # attestation/words.py
     Claim("level {} promises that nothing", "1 message is lost", "1 message is lost as the level allows"),
     Claim("level {} does not promise more", "1 message is lost as the level allows", "1 message is lost"),
+    *claims_of(
+        "1 message is lost as the level allows",
+        "1 message is damaged where the level allows losses",
+        "level {} does not promise more",
+    ),
+    *claims_of(
+        "1 message is damaged where the level allows losses",
+        "1 message is lost as the level allows",
+        "level {} allows losses here, but no level",
+    ),
     Claim("cuts that did not count", "a cut that did not count beside one that did", "100 messages at risk"),
     Claim("refused and yet kept", "a refused message that is kept", "a refused message that is gone"),
     Claim("committed positions moved back", "a position that moved back", "a position that is lost"),

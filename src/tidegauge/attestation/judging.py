@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from tidegauge.durability import level_named
 from tidegauge.extras import require_package
 from tidegauge.model.attest import AttestOutcome, AttestVerdict, CutOutcome, CycleOutcome, Scenario
-from tidegauge.model.message import Witness
+from tidegauge.model.message import Fate, Witness
 from tidegauge.numbers import plural, trimmed
 
 if TYPE_CHECKING:
@@ -286,8 +286,13 @@ class Judged:
 
     @property
     def breaks_promise(self) -> bool:
-        """Whether messages were lost that the level says are kept."""
-        return self.judgement.verdict is AttestVerdict.REFUTED and self.promise.kept
+        """Whether messages were lost that the level says are kept, or came back damaged, which no level allows."""
+        return self.judgement.verdict is AttestVerdict.REFUTED and (self.promise.kept or self.damaged > 0)
+
+    @property
+    def damaged(self) -> int:
+        """Acknowledged messages that were found damaged only."""
+        return self.figure(Fate.CORRUPT.name.lower())
 
     def figure(self, name: str) -> int:
         """A kind of anomaly over all its cycles."""

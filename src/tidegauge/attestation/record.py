@@ -47,7 +47,7 @@ def attestation_of(spec: AttestSpec, judged: Judged, outcome: AttestOutcome) -> 
         file_system=spec.attest.file_system,
         verdict=judgement.verdict,
         reasons=judgement.reasons,
-        promised=judged.promise.kept,
+        promised=judged.promise.kept or judged.breaks_promise,
         promise=judged.promise.why,
         cuts=judgement.cuts,
         losing_cuts=judgement.losing_cuts,
@@ -96,11 +96,12 @@ def _losses_in_cuts(attestations: Sequence[Attestation], suffix: str) -> str:
         sum(attestation.cuts for attestation in attestations),
     )
     scenarios = ", ".join(dict.fromkeys(attestation.scenario.value for attestation in attestations))
-    broken = sum(attestation.losing_cuts for attestation in attestations)
+    # What was acknowledged was there damaged, or in some reads only: nothing is lost, and the promise is broken.
+    broken = sum(attestation.losing_cuts for attestation in attestations if not attestation.lost)
     if broken and not lost:
-        # What was acknowledged was there damaged, or in some reads only: nothing is lost, and the promise is broken.
         return f"damaged or not in every read after {broken} of {plural(cuts, 'cut')} ({scenarios}{suffix})"
-    return f"{lost:,} lost in {plural(cuts, 'cut')} ({scenarios}{suffix})"
+    also = f", and damaged or not in every read after {broken} of them" if broken else ""
+    return f"{lost:,} lost in {plural(cuts, 'cut')} ({scenarios}{suffix}){also}"
 
 
 def _losses_allowed(lost: Sequence[Attestation]) -> str:

@@ -19,7 +19,7 @@ from tidegauge.model.attest import (
     not_modelled,
 )
 from tidegauge.model.level import LevelChoice
-from tidegauge.numbers import of_all, plural
+from tidegauge.numbers import join_first, of_all, plural
 
 _SHOWN_MAX = 3
 _CHECK_CHARS_MAX = 120
@@ -47,11 +47,16 @@ def _sentences_beside(choice: LevelChoice, result: Judged) -> Iterable[str]:
     if result.judgement.verdict is AttestVerdict.REFUTED:
         if result.promise.kept:
             yield f"level {choice.level} promises that nothing is lost here: {result.promise.why}."
+        elif result.breaks_promise:
+            yield (
+                f"level {choice.level} allows losses here, but no level that {plural(result.damaged, 'message')} "
+                "came back damaged."
+            )
         else:
             yield f"level {choice.level} does not promise more: {result.promise.why}."
         if searched := [cycle for cycle in result.cycles if cycle.in_files is not None]:
             hits, lost = sum(cycle.in_files or 0 for cycle in searched), sum(cycle.lost for cycle in searched)
-            files = "; ".join([place for cycle in searched for place in cycle.files][:_SHOWN_MAX])
+            files = join_first([place for cycle in searched for place in cycle.files], _SHOWN_MAX, "; ")
             if hits:
                 yield f"of {lost:,} lost messages {hits:,} are in the servers' data files, but not served: {files}."
             else:
@@ -85,8 +90,8 @@ def _sentences_beside(choice: LevelChoice, result: Judged) -> Iterable[str]:
 
 
 def _first_few(subject: str, examples: Sequence[str]) -> str:
-    """The first of them as a sentence."""
-    return f"{subject}: {'; '.join(examples[:_SHOWN_MAX])}."
+    """The first of them as a sentence, and how many there are beside."""
+    return f"{subject}: {join_first(examples, _SHOWN_MAX, '; ')}."
 
 
 _OTHERS = (

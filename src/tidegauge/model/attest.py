@@ -144,7 +144,8 @@ class Attestation:
     Attributes:
         system: with its version, "kafka@4.3.1".
         settings_digest: of the settings in force (`attestation.record.settings_digest`).
-        promised: whether the level promises that nothing is lost in this scenario; `promise` is the reason.
+        promised: whether the level promises that nothing is lost in this scenario, or rules out what was seen, as every
+            level does damage; `promise` says why something may be lost, or not.
         losing_cuts: in how many of the cuts something acknowledged was lost or damaged.
         loss_per_cut_max: upper bound of the probability that such a cut loses something, 95 %.
         witness: the plainest broken promise, in words; "" if none was broken.

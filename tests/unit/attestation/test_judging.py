@@ -169,3 +169,17 @@ def test_a_damaged_file_system_and_an_odd_history_are_reported() -> None:
     summary = attest_sentences(CHOICE, Means.POWER, FileSystem.EXT4, [judged(subject)])
     assert "all: file systems that a check found damaged after a cut: disk-2: inode 12 is wrong." in summary
     assert "all: odd about the histories: cut short." in summary
+
+
+def test_no_level_allows_damage() -> None:
+    damaged = cycle(figures={"kept": 3999, "corrupt": 1, "broken": 1}, witness=witness())
+    one = judged(outcome(damaged), control=None, level=4)
+    assert (one.promise.kept, one.breaks_promise) == (False, True)
+
+
+def test_what_is_not_listed_is_counted() -> None:
+    few_at_risk = (cycle(cuts=(cut(at_risk=number),)) for number in range(1, 6))
+    one = judged(outcome(cycle(), *few_at_risk))
+    summary = attest_sentences(CHOICE, Means.POWER, FileSystem.EXT4, [one])
+    (listed,) = (text for text in summary if "cuts that did not count" in text)
+    assert listed.endswith("had 3 acknowledged messages at risk; at least 100 are needed and 2 more.")
