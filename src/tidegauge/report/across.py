@@ -191,7 +191,10 @@ def _verdict_across(ratio: Ratio) -> str:
 def _how_sure(comparison: RunComparison) -> str:
     """What a ratio is, and what it can't show."""
     if comparison.same_within is not None:
-        margin = contests.margin_words(comparison.same_within)
+        # Of rates it is a share, of what was searched with the search's steps.
+        contrasts = [ratio.contrast for pair in comparison.pairs for ratio in pair.ratios if ratio.contrast]
+        margins = dict.fromkeys(contests.margin_words(each.same_within, each.share) for each in contrasts)
+        margin = " or ".join(margins) or contests.margin_words(comparison.same_within)
         note = (
             "Ratio of the geometric means over blocks, then their difference, each with its 95% interval where there "
             f"are {BLOCKS_MIN} blocks; 'the same' where that lies {margin}."

@@ -201,32 +201,50 @@ def _span_words(alternative: Alternative, unit: str) -> str:
 
 def contest_notes(contest: Contest) -> list[str]:
     """What must be read with the table: other differences, and what the intervals are."""
-    blocks = max((len(each.values) for each in contest.alternatives), default=0)
     notes = [f"{words[:1].upper()}{words[1:]}." for words in contest.beside]
+    contrasts = [each.contrast for each in contest.against_first if each.contrast is not None]
     if any(len(each.values) > 1 for each in contest.alternatives):
         means = "Figures are geometric means over blocks; ratio and difference are those of these means"
-        contrasts = [each.contrast for each in contest.against_first if each.contrast is not None]
         several = {each.blocks for each in contest.alternatives if each.values}
         if len(several) > 1 and any(contrast.paired for contrast in contrasts):
             means += ", over the blocks that both have"
         notes.append(f"{means}.")
-    comparisons = len(contest.against_first)
-    has_intervals = any(each.contrast is not None and each.contrast.ratio_interval for each in contest.against_first)
-    if comparisons > 1 and has_intervals:
-        notes.append(
-            f"Over {plural(blocks, 'block')}; the {comparisons} intervals against "
-            f"{_names_of_alternatives(contest)[contest.baseline.label]} hold together in {CONFIDENCE:.0%} of cases "
-            f"(each {contest.confidence:.1%})."
-        )
-    elif blocks >= BLOCKS_MIN:
-        notes.append(f"Over {plural(blocks, 'block')}; intervals of {CONFIDENCE:.0%}.")
-    elif blocks > 1:
-        notes.append(
-            f"Over {plural(blocks, 'block')}; {too_few_words(blocks)}, so the range of the blocks is shown instead."
-        )
-    margin = margin_words(contest.same_within)
-    notes.append(f"The same: the whole interval lies {margin}." if contest.lead else "")
+    notes += _notes_on_intervals(contest, sum(contrast.ratio_interval is not None for contrast in contrasts))
+    notes.append(f"The same: the whole interval lies {same_words(contest)}." if contest.lead else "")
     return [note for note in notes if note]
+
+
+def same_words(contest: Contest) -> str:
+    """The margin by which its alternatives are judged, as wide as the figure's steps make it."""
+    return margin_words(
+        contest.same_within, next((each.contrast.share for each in contest.against_first if each.contrast), None)
+    )
+
+
+def _notes_on_intervals(contest: Contest, intervals: int) -> list[str]:
+    """Over how many blocks figures are, of what their intervals are, and where there are none.
+
+    `intervals`: how many alternatives have one against the first.
+    """
+    blocks = [len(each.values) for each in contest.alternatives if each.values] or [0]
+    fewest, most = min(blocks), max(blocks)
+    if most < 2:
+        return []
+    over = f"Over {plural(most, 'block')}" if fewest == most else f"Over {fewest:,} to {plural(most, 'block')}"
+    first = _names_of_alternatives(contest)[contest.baseline.label]
+    if intervals > 1:
+        words = (
+            f"{over}; the {intervals} intervals against {first} hold together in {CONFIDENCE:.0%} of cases (each "
+            f"{contest.confidence:.1%})"
+        )
+    elif intervals and len(contest.against_first) > 1:
+        words = f"{over}; the interval against {first} is of {contest.confidence:.1%}"
+    else:
+        words = f"{over}; intervals of {CONFIDENCE:.0%}" if most >= BLOCKS_MIN else over
+    few = max((number for number in blocks if number < BLOCKS_MIN), default=0)
+    words += f"; {too_few_words(few)}" if few else ""
+    words += ", so the range of the blocks is shown instead" if few > 1 else ""
+    return [f"{words}."]
 
 
 def points_clause(compared: Sequence[Contest]) -> str:

@@ -12,12 +12,15 @@ from compared_runs import BEFORE, blocks_of, made
 from matplotlib.patches import Rectangle
 from page_scenes import page_texts
 from report_samples import KAFKA
+from terminal_scenes import run_of
 
 from tidegauge.cli.main import run_command
 from tidegauge.comparison.across import RunComparison, compare_runs
 from tidegauge.comparison.differences import DisclosedRun
+from tidegauge.model.finding import Finding
 from tidegauge.model.variant import SameWithin
 from tidegauge.report.across import ComparisonFacts
+from tidegauge.report.contests import margin_words
 from tidegauge.report.html.comparison import comparison_page, comparison_plots
 from tidegauge.report.layout import shown_path
 from tidegauge.report.plots.draw import drawn_like_files, file_figure
@@ -133,3 +136,17 @@ def test_a_judgement_stands_first_and_nothing_to_compare_with_is_said(
     headline = next(text for text in texts if text.startswith("Regression: "))
     assert texts.count(headline) == 2
     assert texts.index(headline) < next(place for place, text in enumerate(texts) if text.startswith("Nothing that"))
+
+
+def test_the_margin_of_the_same_is_named_as_each_figure_is_judged_by_it() -> None:
+    """Of rates a share even where a time was asked for, of what was searched with the search's steps."""
+    found = [
+        Finding(f"{block}-latency", "latency", KAFKA, block, True, (), figures={"sustainable_msgs_per_s": 1000.0})
+        for block in range(3)
+    ]
+    run = run_of(*blocks_of(KAFKA, *BEFORE), findings=tuple(found))
+    both = compare_runs([DisclosedRun(run, {})] * 2, True, same_within=SameWithin(ms=0.1))
+    shares = {ratio.contrast.share for pair in both.pairs for ratio in pair.ratios if ratio.contrast}
+    assert len(shares) > 1, "a time, and a share that is widened by steps"
+    said = ComparisonFacts(both).how_sure
+    assert all(margin_words(SameWithin(ms=0.1), share) in said for share in shares)

@@ -9,9 +9,11 @@ from shown_runs import rendered
 from variant_samples import LINGER, p99_result, run_of, run_with_variants
 
 from tidegauge.comparison.contests import contests_of_run
+from tidegauge.model.finding import Finding
 from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import Validity
 from tidegauge.model.variant import SameWithin, Variant
+from tidegauge.numbers import percent
 from tidegauge.report.contests import (
     contest_notes,
     contest_sentence,
@@ -218,3 +220,34 @@ def test_a_run_without_alternatives_says_nothing_of_them() -> None:
     assert "compared" not in run_markdown(run)
     assert run_summary(run)["contests"] == []
     assert len(LINGER) == 2
+
+
+def test_the_same_is_as_wide_as_the_steps_of_a_search_make_it_wherever_it_is_said() -> None:
+    run = run_with_variants(ALIKE)
+    findings = tuple(
+        Finding(f"{block}-{name}", "latency", "kafka@4.3.1", block, True, (), figures=figures, point={"variant": name})
+        for name, rate in (("linger-0", 1000.0), ("linger-20", 1010.0))
+        for block in range(4)
+        for figures in ({"sustainable_msgs_per_s": rate + block},)
+    )
+    contests = contests_of_run(replace(run, findings=findings))
+    (searched,) = [one for one in contests if one.name == "sustainable_msgs_per_s"]
+    contrast = searched.against_first[0].contrast
+    assert contrast is not None
+    assert contrast.share is not None
+    assert contrast.share > searched.same_within.share
+    margin = f"within {percent(contrast.share)}"
+    assert verdict_words(contrast) == f"the same {margin}"
+    assert f"The same: the whole interval lies {margin}." in contest_notes(searched)
+    assert f"shaded: the same {margin};" in contest_plots(searched, run, "x")[1].reading
+
+
+def test_blocks_of_which_some_alternatives_have_few_are_said_so() -> None:
+    values = {"linger-0": (2.0, 2.1, 2.2, 2.0), "linger-20": (3.0, 3.1), "1": (4.0, 4.1, 4.2, 4.0)}
+    (contest,) = [one for one in contests_of_run(run_with_variants(values)) if one.lead]
+    notes = " ".join(contest_notes(contest))
+    assert "Over 2 to 4 blocks; the interval against linger-0 is of 97.5%; 2 blocks give no interval (3 do)" in notes
+    assert "hold together" not in notes
+    (contest,) = [one for one in contests_of_run(run_with_variants({**values, "1": (4.0,)})) if one.lead]
+    notes = " ".join(contest_notes(contest))
+    assert "Over 1 to 4 blocks; intervals of 95%; 2 blocks give no interval (3 do), so" in notes

@@ -9,7 +9,7 @@ from tidegauge.model.trial import TrialResult, Validity
 from tidegauge.model.variant import VARIANT
 from tidegauge.numbers import in_unit
 from tidegauge.plain import grouped
-from tidegauge.report.contests import contest_title, difference_words, margin_words, ratio_words, verdict_words
+from tidegauge.report.contests import contest_title, difference_words, ratio_words, same_words, verdict_words
 from tidegauge.report.plots.context import context_of_trials
 from tidegauge.report.plots.model import P99_MEANING, Axis, Band, Form, Line, Mark, Plot, Scale, Series
 from tidegauge.report.plots.sweep import LOG_FROM
@@ -132,7 +132,7 @@ def _plots_of_differences(contest: Contest, run: StoredRun, plot_id: str) -> lis
     unit = contest.unit if in_own_unit else "%"
     better = "above" if contest.higher_is_better else "below"
     reading = (
-        f"Whisker: {contest.confidence:.1%} interval; shaded: the same {margin_words(contest.same_within)}; "
+        f"Whisker: {contest.confidence:.1%} interval; shaded: the same {same_words(contest)}; "
         f"{better} 0 is better than {first}."
     )
     if any(doubtful[label] for label, _ in contrasts):

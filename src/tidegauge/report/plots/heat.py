@@ -21,7 +21,7 @@ from tidegauge.model.variant import VARIANT
 from tidegauge.numbers import of_all
 from tidegauge.plain import grouped
 from tidegauge.report.compare import Estimate, estimate, estimate_of
-from tidegauge.report.contests import margin_words, ratio_words
+from tidegauge.report.contests import ratio_words, same_words
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.plots.context import context_of_findings, context_of_trials
 from tidegauge.report.plots.model import Axis, Cell, Mark, Plot, Scale, Series
@@ -327,8 +327,10 @@ def _reading_words(
     if contests:
         contest = next(iter(contests.values()))
         first = f"{panel.columns.name}={contest.baseline.label}"
-        same = margin_words(contest.same_within)
-        yield f"In a cell's second line: how it compares with {first} in the same row (first); same: {same}."
+        yield (
+            f"In a cell's second line: how it compares with {first} in the same row (first); same: "
+            f"{same_words(contest)}."
+        )
     if any(cell.validity is Validity.DOUBTFUL for cell in measured):
         yield "Hatched: DOUBTFUL."
     if any(cell.validity is Validity.INVALID for cell in cells.values()):
