@@ -131,8 +131,8 @@ def test_catch_up_that_never_drains_is_an_answer_with_its_slope() -> None:
     lab, _ = lab_run(CATCH_UP, {"rate": "10k", "backlog": "300k messages"}, found_of(9_000, 300_000))
     (finding,) = lab.findings
     assert finding.decided
-    assert finding.summary[0].startswith("never drained in 60 s: of a backlog of 300,000 messages")
-    assert "360,000 are left, growing by 1,000 msg/s" in finding.summary[0]
+    assert finding.summary[0].startswith("never drained in 60 s: a backlog of 300,000 messages")
+    assert "was one of 360,000 by then, growing by 1,000 msg/s" in finding.summary[0]
     assert finding.rows[0]["state"] == "NEVER DRAINED"
     assert "chase_s" not in finding.figures
 

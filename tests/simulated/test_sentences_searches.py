@@ -508,7 +508,7 @@ def test_of_two_goals_only_the_one_that_needs_it_is_said_to_be_tried_again(texts
 def test_a_backlog_is_gone_by_as_much_as_was_asked_for(texts: Texts) -> None:
     assert texts.of("a backlog that is read")[0].startswith("a backlog of 300,000 messages")
     assert texts.of("half of a backlog that is read")[0].startswith("50% of a backlog of 300,000 messages")
-    assert texts.of("a backlog that is not read by half")[0].startswith("never drained by 50% in 60 s: of a backlog")
+    assert texts.of("a backlog that is not read by half")[0].startswith("never drained by 50% in 60 s: a backlog")
 
 
 def test_a_search_begins_where_it_is_said_to(texts: Texts) -> None:

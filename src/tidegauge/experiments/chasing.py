@@ -64,9 +64,10 @@ def chase_sentence(chase: CatchUp, drained_share: float) -> str:
     backlog = f"a backlog of {chase.backlog_msgs:,} messages ({size(chase.backlog_bytes, 3)})"
     part = "" if drained_share >= _AS_GOOD_AS_ALL else f"{drained_share:.0%} of "
     if chase.chase_s is None:
+        # New messages were sent meanwhile, so what is left need be no part of it, and may be more.
         return (
-            f"never drained{f' by {drained_share:.0%}' if part else ''} in {rounded(chase.watched_s)} s: of {backlog} "
-            f"{chase.left_msgs:,} are left, {_slope_words(chase)}"
+            f"never drained{f' by {drained_share:.0%}' if part else ''} in {rounded(chase.watched_s)} s: {backlog} was "
+            f"one of {chase.left_msgs:,} by then, {_slope_words(chase)}"
         )
     if chase.chase_s == 0:
         return f"{backlog} is no more than readers that keep up have before them: there was nothing to catch up with"

@@ -18,7 +18,7 @@ from tidegauge.model.host import HostLink
 from tidegauge.model.load import worker_name
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.model.workload import GENERATOR_SHARE_WRONG
-from tidegauge.numbers import count, of_all, trimmed
+from tidegauge.numbers import count, of_all, percent, trimmed
 
 FULL = 0.90
 """Of a CPU allowance, a device's time or a host's CPUs: a mean over the window that leaves no room for bursts."""
@@ -201,7 +201,11 @@ def limiting_resource(load: JudgedLoad, use: WindowUse | None, ceilings: Ceiling
     )
     limits = [limiting for rule in (*_RESOURCES, *latencies, _limit_by_busy_consumer) for limiting in rule(case)]
     if met:
-        words = f"{count(load.msgs_per_s)} of {count(load.offered_msgs_per_s)} msg/s offered came through"
+        came, offered = count(load.msgs_per_s), count(load.offered_msgs_per_s)
+        words = f"{came} of {offered} msg/s offered came through"
+        if load.leaves_behind:
+            unread = percent(load.left_behind_share)
+            words = f"{came} of {offered} msg/s offered were sent, and {unread} of them not read when the window ended"
         limits.insert(0, Limiting(Resource.OFFERED, "", None, words))
     if not limits:
         return Limiting(Resource.UNKNOWN, "", None, _resources_looked_at(case))

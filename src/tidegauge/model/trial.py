@@ -422,7 +422,7 @@ class CatchUp:
         drain_msgs_per_s, drain_bytes_per_s: by which the backlog shrank on average; negative if it grew.
         slope: of the backlog while they read; None with fewer than six seconds.
         peak_read_msgs_per_s, peak_read_bytes_per_s: most received in one second by all late readers together.
-        left_msgs: of the backlog at the end of `watched_s`.
+        left_msgs: how large the backlog was at the end of `watched_s`, with what was sent meanwhile.
         limits: what of `LoadSpec.limits` was in force, and why the rest was not, in words.
     """
 

@@ -49,7 +49,7 @@ def sentence(result: MeasuredResult) -> str:
     subject = f"{result.spec.experiment}, {result.spec.label}{at}"
     near = "; ".join(map(str, limiting.others))
     if limiting.resource is Resource.OFFERED:
-        return f"{subject}: the rate offered came through, near the limit of {near}."
+        return f"{subject}: {limiting.words}, near the limit of {near}."
     also = f" Also: {near}." if near else ""
     unknown = limiting.resource is Resource.UNKNOWN
     what = "what limited it is not identified" if unknown else f"limited by {limiting.summary}"

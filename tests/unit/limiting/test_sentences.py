@@ -95,6 +95,7 @@ LIMITS: dict[str, Scene] = {
     "window full": found(),
     "client waits, window not full": found(limits.load(service_ms=1.0)),
     "rate met": found(limits.load(offered_msgs_per_s=50_000.0)),
+    "rate met, not read": found(limits.load(offered_msgs_per_s=50_000.0, left_behind_share=0.12)),
     "rate missed": found(limits.load(offered_msgs_per_s=90_000.0, blocked_share=0.1)),
     "read in vain": found(limits.load(reads=True)),
     "at its quota": found(None, limits.process(KAFKA, cpus=0.29, cpus_allowed=0.3, throttled_share=0.6)),
@@ -500,6 +501,8 @@ CLAIMS = [
     # limiting/decide.py
     *claims_of("nothing recorded", "window full", "resource use was not recorded"),
     *claims_of("rate met", "rate missed", "{} of {} msg/s offered came through"),
+    *claims_of("rate met", "rate met, not read", "{} of {} msg/s offered came through"),
+    *claims_of("rate met, not read", "rate met", "{} of {} msg/s offered were sent, and {} of them not read"),
     *claims_of("at its quota", "below its quota", "{} used {}{} of the {} CPUs it may use{}"),
     *claims_of("at its quota", "bound to CPUs", ", held back for {} s a second by its quota"),
     *claims_of("disk at its limit", "others write to a limited disk", "{} written of {} it may take"),

@@ -311,7 +311,7 @@ THRESHOLDS = (
 )
 
 USAGE = (
-    Claim("{}: the rate offered came through, near the limit of {}.", "near a limit", "near no limit"),
+    Claim("{}: {}, near the limit of {}.", "near a limit", "near no limit"),
     Claim("what limited it is not identified", "limit not identified", "limit identified"),
     Claim("Near a limit in {}: {}.", "near a limit in a repeat", "near a limit in the middle"),
     Claim("; a hypervisor held back at most {}", "others ran, CPU stolen", "others ran"),

@@ -162,7 +162,7 @@ def test_a_finding_of_a_trial_that_is_not_valid_is_shown(run: StoredRun) -> None
 def test_what_a_row_shows_is_not_reported_again_of_its_repeated_trials(run: StoredRun) -> None:
     near = replace(OFFERED, others=(THREAD,))
     text = " ".join(shown(with_limiting(run, near, None, None, None, near)).split())
-    assert "the rate offered came through, near the limit of client CPU worker (97 %)" in text
+    assert "1,000 of 1,000 msg/s offered came through, near the limit of client CPU worker (97 %)" in text
     assert "Near a limit in" not in text
     other = replace(OFFERED, others=(NearLimit("disk vda", " (97 %): busy 97% of the time"),))
     text = " ".join(shown(with_limiting(run, near, None, None, None, other)).split())
