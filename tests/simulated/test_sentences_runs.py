@@ -38,11 +38,13 @@ from tidegauge.distribution.sending import file_parcel
 from tidegauge.errors import RunFailedError, SettingsRefusedError, TidegaugeError, UserError
 from tidegauge.model.ceilings import Pace
 from tidegauge.model.host import KEEPER_ROLE, SERVER_ROLE, FleetHost, HostLink
+from tidegauge.model.load import ReceivedSequences
 from tidegauge.model.server import Distribution
 from tidegauge.model.trial import LoadSpec, RateRule
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.model.workload import RatePhase, RateSchedule
 from tidegauge.worker import calibration as measuring
+from tidegauge.worker.api import LeftResults
 
 MODULES = [
     f"campaign/run/{name}.py"
@@ -168,10 +170,26 @@ def collected(found: Sequence[Any], **known: Any) -> Scene:
     return scene
 
 
+def of_two(left: LeftResults) -> LeftResults:
+    """What a load generator left whose messages two subscriptions receive alike."""
+    (first,) = left.totals.subscriptions
+    seconds = [
+        replace(second, subscriptions=(*second.subscriptions, replace(second.subscriptions[0], name="sub-1")))
+        for second in left.seconds
+    ]
+    received = [replace(each, subscription="sub-1") for each in left.sequences if isinstance(each, ReceivedSequences)]
+    totals = replace(left.totals, subscriptions=(first, replace(first, name="sub-1")))
+    return replace(left, seconds=tuple(seconds), sequences=(*left.sequences, *received), totals=totals)
+
+
 WHOLE = [left_by(0), left_by(1)]
 COLLECTED: dict[str, Scene] = {
     "whole figures that were left": collected(WHOLE),
     "figures that lack messages": collected([left_by(0, lost=[7, 8]), left_by(1)]),
+    "figures that lack an outcome": collected([left_by(0), left_by(1, unknown=[7])]),
+    "figures that lack messages of two": collected(
+        [of_two(left_by(0, lost=[7, 8])), of_two(left_by(1))], subscriptions=2
+    ),
     "no figures that were left": collected([]),
     "figures of another attempt": collected(WHOLE, until_mono_ns=UNTIL + 1),
     "a record that is damaged": collected(WHOLE, level={"number": "x"}),
@@ -470,7 +488,9 @@ CLAIMS = [
     Claim("its record can't be read: {}", "a record that is damaged", "figures of another attempt"),
     Claim("{} is made again: it had been measured", "figures of another attempt", "figures that lack messages"),
     Claim("{} is made again: {}. What", "figures that lack messages", "whole figures that were left"),
-    Claim("{}: {} had not been received", "figures that lack messages", "whole figures that were left"),
+    Claim("{} had not been received{}", "figures that lack messages", "figures that lack an outcome"),
+    Claim("{} had no outcome", "figures that lack an outcome", "figures that lack messages"),
+    Claim(" by the subscription furthest", "figures that lack messages of two", "figures that lack messages"),
     Claim("{}; what servers and machine", "whole figures that were left", "figures that lack messages"),
     # disturbed.py
     Claim("{}: waited {} s for other programs", "others that end", "others that go on"),

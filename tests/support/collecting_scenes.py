@@ -78,14 +78,17 @@ class Scene:
         self.journal = Journal()
         self.store = FakeRunStore(self.path, self.journal)
 
-    def collect(self, found: Sequence[LeftResults], workers: int = 2, **known: Any) -> LoadResult | None:
+    def collect(
+        self, found: Sequence[LeftResults], workers: int = 2, subscriptions: int = 1, **known: Any
+    ) -> LoadResult | None:
         processes = tuple(f"worker-{number + 1}" for number in range(workers))
         record = Measuring(
             4711, processes, "2026-01-01T00:00:00", BEGIN, FROM, UNTIL, "", "", LevelFinding(3, ("fsync",)), None
         )
         worker: Any = FakeWorker(self.journal, left=found)
         resources = FakeResources(FakeHost(self.journal), lambda *_: worker, lambda _: "", self.events.append)
-        return collect_result(SPEC, plain_value(replace(record, **known)), "kafka", resources, self.store)
+        spec = replace(SPEC, workload=replace(SPEC.workload, subscriptions=subscriptions))
+        return collect_result(spec, plain_value(replace(record, **known)), "kafka", resources, self.store)
 
     @property
     def notes(self) -> str:

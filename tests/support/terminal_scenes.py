@@ -730,6 +730,9 @@ _PLANS: Mapping[str, Scene] = {
     "plan with thresholds": lambda _: plan_of(thresholds=("lost == 0",)),
     "plan with retries": lambda _: plan_of(retry=2),
     "plan of 3 load generators": lambda _: plan_of(memory=MemoryPlan((), None, 3)),
+    "plan that looks for a number of load generators": lambda _: plan_of(
+        spec(), replace(spec(number=2), generators=5), memory=MemoryPlan((), None, 3)
+    ),
     "plan of 1 load generator": lambda _: plan_of(memory=MemoryPlan((), None, 1)),
     "plan of what needs memory": lambda _: plan_of(memory=MemoryPlan((need(),), None, 1)),
     "plan of a sweep": lambda _: plan_of(*[one.spec for one in swept()]),

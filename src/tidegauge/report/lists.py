@@ -129,8 +129,11 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
     if len(rows) > ROWS_MAX:
         steps.append(Text(f"... and {len(rows) - ROWS_MAX} rows more; --json lists every trial."))
     workers = plan.memory.workers if plan.memory is not None else 1
+    # Experiments that look for a number of load generators have their own.
+    fixed = [trial for trial in trials if not (isinstance(trial, LoadSpec) and trial.generators)]
+    which = "Each trial" if len(fixed) == len(trials) else "Each trial but those that try several numbers of them"
     # A trial may have fewer producers and consumers than that.
-    smallest = [share_sizes(trial.workload, workers)[-1] for trial in trials if not isinstance(trial, AttestSpec)]
+    smallest = [share_sizes(trial.workload, workers)[-1] for trial in fixed if not isinstance(trial, AttestSpec)]
     workers_words = f"{workers}" if all(one.producers or one.consumers for one in smallest) else f"at most {workers}"
     thresholds_head = "Thresholds for the results (the exit code is 4 if one is missed):"
     sentences = [*planned_faults(trials), *window_words(trials), place_words(trials, places)]
@@ -148,8 +151,8 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
             *([Paragraph(words)] for words in (plan.placement, *plan.clusters) if words),
             *([Paragraph(sentence)] for sentence in sentences if sentence),
             headed_bullets(
-                f"Each trial is carried out by {workers_words} load generators:",
-                share_words(trials, workers),
+                f"{which} is carried out by {workers_words} load generators:",
+                share_words(fixed, workers),
             ),
             headed_bullets(
                 "Memory, for one system at a time:", plan.memory.sentences() if plan.memory is not None else ()

@@ -319,6 +319,9 @@ SCENES |= {
     "negative times": lambda: answered(one_run(**_subscribed(negative_latency=3))),
     "clocks bounded": lambda: answered(one_run(clocks=CLOCKS, **_spec(load_hosts=2, apart=True))),
     "clocks not recorded": lambda: answered(one_run(**_spec(load_hosts=2, apart=True))),
+    "nobody read what several hosts sent": lambda: answered(
+        one_run(subscriptions=(), clocks=CLOCKS, **_spec(load_hosts=2, apart=True))
+    ),
     "no servers": lambda: answered(one_run(**_spec(serverless=True))),
     "servers of others": lambda: answered(one_run(**_spec(attached=True))),
     "crashes": lambda: answered(_crashed()),
@@ -385,6 +388,12 @@ CLAIMS = [
     Claim("Clocks known to \u00b1{} us", "clocks bounded", "clocks not recorded"),
     Claim("One clock for all times", "one-system", "clocks not recorded"),
     Claim("Messages are sent and received on one host", "one-system", "clocks not recorded"),
+    Claim("Messages are sent and received on one host", "one-system", "nobody read"),
+    Claim("Messages are sent and received on one host", "one-system", "nobody read what several hosts sent"),
+    Claim("In {} load generators were on several hosts", "clocks not recorded", "nobody read what several hosts sent"),
+    Claim("Messages went from host to host.", "clocks bounded", "nobody read what several hosts sent"),
+    Claim("Nobody read: from the send to the acknowledgement", "nobody read", "one-system"),
+    Claim("One clock for each time", "nobody read", "one-system"),
     Claim("{} with remarks, such as: {}.", "waited for a CPU", "one-system"),
     Claim("What these cuts lost says nothing of other settings", "lost in cuts", "attest"),
     Claim("Cuts that lost nothing are no proof", "attest", "lost in cuts"),

@@ -108,7 +108,12 @@ LISTS = (
     Claim("{}, about {} trials", "plan of a search", "plan of 61 rows"),
     Claim("Thresholds for the results (the exit code is 4", "plan with thresholds", "plan"),
     Claim("A trial whose load generators fail is made again", "plan with retries", "plan"),
-    Claim("Each trial is carried out by {} load generators:", "plan of 3 load generators", "plan of 1 load generator"),
+    Claim("{} is carried out by {} load generators:", "plan of 3 load generators", "plan of 1 load generator"),
+    Claim(
+        "Each trial but those that try",
+        "plan that looks for a number of load generators",
+        "plan of 3 load generators",
+    ),
     Claim("Memory, for one system at a time:", "plan of what needs memory", "plan"),
     Claim("{} to {}, each", "shares that are alike", "shares that differ"),
     Claim("{} of the topics to create", "shares that are alike", "shares of existing topics"),

@@ -24,7 +24,7 @@ from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts, worke
 from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Workload
-from tidegauge.numbers import plural
+from tidegauge.numbers import join_with_and, plural
 from tidegauge.plain import typed_value
 from tidegauge.statistics.steady import jit_cpus
 from tidegauge.store.run import RunStore
@@ -121,9 +121,12 @@ def _check_left_results(left: Sequence[LeftResults], measuring: Measuring) -> No
 
 
 def _count_gaps(totals: TotalFigures) -> tuple[int, int]:
-    """Count acknowledged messages that had not been received, and messages without an outcome."""
+    """Count acknowledged messages that a subscription had not received, and messages without an outcome.
+
+    Of several subscriptions the one furthest behind counts: most messages that one lacks, others lack as well.
+    """
     window = totals.window
-    missing = sum(sub.backlog for sub in totals.subscriptions)
+    missing = max((sub.backlog for sub in totals.subscriptions), default=0)
     return missing, max(totals.unresolved, window.intended - window.acked - window.failed)
 
 
@@ -135,10 +138,12 @@ def _with_reason_of_collecting(result: LoadResult, totals: TotalFigures, reason:
     )
     missing, without = _count_gaps(totals)
     if missing or without:
-        text = (
-            f"{collected}: {plural(missing, 'acknowledged message')} had not been received and "
-            f"{plural(without, 'message')} had no outcome when the servers ended, too"
+        who = " by the subscription furthest behind" if len(totals.subscriptions) > 1 else ""
+        gaps = (
+            f"{plural(missing, 'acknowledged message')} had not been received{who}" if missing else "",
+            f"{plural(without, 'message')} had no outcome" if without else "",
         )
+        text = f"{collected}: {join_with_and([*filter(None, gaps)])}"
         reasons = (Reason(ReasonKind.COLLECTED, text), *result.reasons)
         return replace(result, validity=Validity.INVALID, reasons=reasons)
     text = f"{collected}; what servers and machine used is not known until its end"
