@@ -101,6 +101,8 @@ class Ruling:
         where: the experiment, with the load and the point of a sweep.
         value: of COUNTED figures the worst of all trials; else the mean over blocks. None without a figure.
         why: in words, for a reader.
+        without: blocks that have an answer and no such figure.
+        resolution: the share by which the figure may be off alike in every block.
     """
 
     threshold: str
@@ -112,6 +114,8 @@ class Ruling:
     interval: Interval | None
     blocks: int
     why: str
+    without: int = 0
+    resolution: float = 0.0
 
 
 EXAMPLES = "such as 'response_ms_p99 < 10', 'lost == 0' or 'ratio(kafka, pulsar).msgs_per_s > 0.9'"
@@ -532,15 +536,18 @@ def _ruling_on_blocks(
         # What never came so far has no figure (a backlog never drained): the others can't meet a threshold for it.
         outcome = ThresholdOutcome.NOT_DECIDED if outcome is ThresholdOutcome.MET else outcome
         why += f"; {plural(figures.without, 'block')} {'has' if figures.without == 1 else 'have'} no {kind.title}"
-    return Ruling(*where, outcome, value, interval, len(values), why)
+    return Ruling(*where, outcome, value, interval, len(values), why, figures.without, figures.resolution)
 
 
 def repeats_may_decide(ruling: Ruling) -> bool:
     """Whether more repeats may decide a threshold that is open.
 
-    Not where there is no figure, nor where a trial does not know what it counts: repeats take nothing of that away.
+    Not where there is no figure, be it in one block of several, nor where a trial does not know what it counts, nor
+    where the limit is within the steps in which the figure comes: repeats take nothing of that away.
     """
-    if ruling.outcome is not ThresholdOutcome.NOT_DECIDED or ruling.value is None:
+    if ruling.outcome is not ThresholdOutcome.NOT_DECIDED or ruling.value is None or ruling.without:
         return False
-    figure = FIGURES.get(parse_threshold(ruling.threshold).figure)
-    return figure is None or figure.kind is not FigureKind.COUNTED
+    threshold, step = parse_threshold(ruling.threshold), 1 + ruling.resolution
+    figure = FIGURES.get(threshold.figure)
+    is_near = threshold.holds(ruling.value / step) != threshold.holds(ruling.value * step)
+    return not is_near and (figure is None or figure.kind is not FigureKind.COUNTED)

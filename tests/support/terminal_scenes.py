@@ -200,6 +200,12 @@ def subscribed(one: LoadResult, count: int = 1, **changes: object) -> LoadResult
     return with_workload(replace(one, subscriptions=subs), subscriptions=count)
 
 
+def sustained(msgs_per_s: float, block: int = 0) -> Finding:
+    """What a search found in a block."""
+    figures = {"sustainable_msgs_per_s": msgs_per_s}
+    return Finding(f"{block}-max", "max-throughput", KAFKA, block, True, ("found",), figures=figures)
+
+
 def blocks(system: str = KAFKA, count: int = 3, scales: Sequence[float] = (), **changes: object) -> list[LoadResult]:
     """So many trials of one system at one rate."""
     scales = scales or [1.0 + number / 100 for number in range(count)]
@@ -476,6 +482,14 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "threshold met": lambda: run_of(*pair(), thresholds=("lost == 0",)),
     "threshold between repeats": lambda: run_of(*blocks(scales=(1.0, 1.6)), thresholds=("response_ms_p99 < 10",)),
     "threshold on what is not known": lambda: run_of(subscribed(result(), backlog=5), thresholds=("lost == 0",)),
+    "threshold within the steps of a search": lambda: run_of(
+        *pair(), findings=(sustained(50_000.0), sustained(50_100.0, 1)), thresholds=("sustainable_msgs_per_s > 49000",)
+    ),
+    "threshold on what never came in one block": lambda: run_of(
+        *pair(),
+        findings=(sustained(50_000.0), replace(sustained(50_100.0, 1), figures={})),
+        thresholds=("sustainable_msgs_per_s > 40000",),
+    ),
     "threshold on an interval": lambda: run_of(*blocks(), thresholds=("response_ms_p99 < 100",)),
     "lost": lambda: run_of(*[subscribed(one, lost=3, backlog=3) for one in pair()]),
     "damaged": lambda: run_of(*[subscribed(one, corrupt=3) for one in pair()]),

@@ -11,12 +11,13 @@ from typing import Any
 
 import kafka_settings as levels
 import pulsar_settings as copies
+import pytest
 import rabbitmq_settings as queues
 import sync_samples as witness
 from fairness_samples import WORKLOAD, contender
 from fairness_samples import case as compared_case
 from hazard_samples import case, read
-from sentence_scenes import Scene, make_tests
+from sentence_scenes import Scene, Texts, make_tests
 from sentence_templates import Claim, claims_of
 
 from tidegauge.durability import (
@@ -364,6 +365,26 @@ TERMS: dict[str, Scene] = {
     "acks=1 at 2": hazards("kafka", case(2, nodes=3, producer={"acks": "1"})),
     "acks=all at 2": hazards("kafka", case(2, nodes=3, producer={"acks": "all"})),
     "not idempotent": hazards("kafka", case(producer={"enable.idempotence": "false"})),
+    "not idempotent at 3 with acks=all": hazards(
+        "kafka", case(3, nodes=3, producer={"enable.idempotence": "false", "acks": "all"})
+    ),
+    "not idempotent at 3": hazards("kafka", case(3, nodes=3, producer={"enable.idempotence": "false"})),
+    "not idempotent, since nothing is tried again": hazards(
+        "kafka", read(case(producer={"retries": "0"}), producer={"enable.idempotence": "false", "acks": "all"})
+    ),
+    "not idempotent, since many requests are under way": hazards(
+        "kafka",
+        read(
+            case(producer={"max.in.flight.requests.per.connection": "9"}),
+            producer={"enable.idempotence": "false", "acks": "all"},
+        ),
+    ),
+    "not idempotent, and nobody knows why": hazards(
+        "kafka", read(case(), producer={"enable.idempotence": "false", "acks": "all"})
+    ),
+    "not idempotent, and nobody sends": hazards(
+        "kafka", case(producer={"enable.idempotence": "false"}, workload=Workload(producers=0))
+    ),
     "not idempotent, of OMB": hazards(
         "kafka", replace(case(producer={"enable.idempotence": "false"}), file_keys={"consumer": "consumerConfig"})
     ),
@@ -662,8 +683,21 @@ CLAIMS = [
     ),
     *claims_of(
         "not idempotent", "not idempotent, acks=1",
-        "Kafka's client is idempotent by default", "remove enable.idempotence from {}",
+        "Kafka's client is idempotent by default", "remove {} from {}",
     ),
+    *claims_of(
+        "not idempotent at 3 with acks=all", "not idempotent at 3",
+        "Kafka's client is idempotent by default",
+    ),
+    *claims_of("not idempotent", "not idempotent, and nobody sends", "Kafka's client is idempotent by default"),
+    *claims_of(
+        "not idempotent, since nothing is tried again", "not idempotent, and nobody knows why", "remove {} from {}"
+    ),
+    *claims_of(
+        "not idempotent, since many requests are under way", "not idempotent, and nobody knows why",
+        "remove {} from {}",
+    ),
+    *claims_of("not idempotent, and nobody knows why", "not idempotent", "give enable.idempotence: true in {}"),
     *claims_of(
         "brokers compress", "brokers compress alike",
         "compression.type={} on its servers", "the brokers compress by themselves what producers sent",
@@ -764,3 +798,15 @@ texts, test_every_sentence_is_listed, test_a_sentence_is_said_where_it_is_true_a
 def test_every_scene_is_of_a_claim() -> None:
     named = {scene for claim in CLAIMS for scene in (claim.true_in, claim.false_in)}
     assert SCENES.keys() - PAIRS.keys() == named - PAIRS.keys()
+
+
+@pytest.mark.parametrize(
+    ("scene", "setting"),
+    [
+        ("not idempotent", "enable.idempotence"),
+        ("not idempotent, since nothing is tried again", "retries"),
+        ("not idempotent, since many requests are under way", "max.in.flight.requests.per.connection"),
+    ],
+)
+def test_what_is_to_be_removed_is_what_was_set(texts: Texts, scene: str, setting: str) -> None:
+    assert f"remove {setting} from the system's `producer`" in texts.of(scene)

@@ -12,7 +12,7 @@ from threshold_samples import latencies, rates, ruled
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.workload import LateReaders
-from tidegauge.thresholds import KnownNames, Threshold, ThresholdOutcome, parse_threshold
+from tidegauge.thresholds import KnownNames, Threshold, ThresholdOutcome, parse_threshold, repeats_may_decide
 
 KNOWN = KnownNames(
     ["peak", "latency"], ["kafka", "pulsar@4.2.4"], {"partitions": ["1", "100"], "rate": ["half load", "2k"]}
@@ -239,6 +239,7 @@ def test_two_searches_that_differ_are_not_called_too_near() -> None:
     assert apart.why.endswith("2 blocks, which differ on it")
     (near,) = ruled("sustainable_msgs_per_s > 49000", [], rates(50_000.0, 50_100.0))
     assert near.why.endswith("2 blocks, which is as fine as a search goes: the limit is too near")
+    assert [repeats_may_decide(one) for one in (apart, near)] == [True, False]
 
 
 def test_a_wide_bracket_shows_less() -> None:
@@ -260,5 +261,6 @@ def test_a_block_that_never_came_so_far_is_not_met_by_the_others() -> None:
     (found,) = ruled("chase_s < 60", [], chases)
     assert found.outcome is ThresholdOutcome.NOT_DECIDED
     assert found.why.endswith("; 1 block has no chase time")
+    assert not repeats_may_decide(found)
     (missed,) = ruled("chase_s < 30", [], chases)
     assert missed.outcome is ThresholdOutcome.MISSED

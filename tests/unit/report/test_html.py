@@ -167,6 +167,25 @@ def test_trials_with_other_settings_are_reported(sample: Path) -> None:
     other = replace(known, settings={**known.settings, ("server", "broker 1", "num.io.threads"): "9"})
     (changed, _) = settings(run, {**details, last: replace(details[last], disclosed=other)})
     assert changed.differences == (f"{last}: broker: num.io.threads = 9",)
+    more = replace(known, settings={**known.settings, ("server", "broker 1", "log.cleaner.threads"): "2"})
+    (added, _) = settings(run, {**details, last: replace(details[last], disclosed=more)})
+    assert added.differences == (f"{last}: broker: log.cleaner.threads = 2",)
+    (lacking, _) = settings(run, {**details, added.trial_id: replace(details[added.trial_id], disclosed=more)})
+    assert f"{last}: broker: log.cleaner.threads = not there" in lacking.differences
+    alone = {**known.settings, ("client", "consumer of this trial", "fetch.min.bytes"): "1"}
+    (with_readers, _) = settings(
+        run, {**details, last: replace(details[last], disclosed=replace(known, settings=alone))}
+    )
+    assert with_readers.differences == (), "what other clients have is no other setting"
+
+
+def test_trials_whose_settings_were_not_read_are_not_said_to_have_the_same(sample: Path) -> None:
+    run = store.load_run(sample)
+    details = store.details_of(run)
+    last = [trial.trial_id for trial in run.trials if trial.spec is not None and trial.spec.system == KAFKA][-1]
+    (unread, _) = settings(run, {**details, last: replace(details[last], settings={})})
+    alike = "its others had the same, apart from ports and directories"
+    assert unread.unread_words == f"No settings were read back in 1 trial; {alike}."
 
 
 def test_how_to_do_it_again(sample: Path) -> None:

@@ -1187,6 +1187,13 @@ def _changed_later() -> list[str]:
     return page(run, {**details, name: replace(last, disclosed=replace(last.disclosed, settings=disclosed))})
 
 
+def _read_but_once() -> list[str]:
+    """Of the last trial no settings were read back."""
+    run, details = run_named("sample")
+    name = run.trials[-1].trial_id
+    return page(run, {**details, name: replace(details[name], settings={})})
+
+
 def _two_page(terms: Terms = EQUAL_TERMS) -> list[str]:
     return page(replace(_two(), terms=terms), run_named("all-invalid")[1])
 
@@ -1230,7 +1237,11 @@ def _whole_report_page(only: Sequence[str]) -> list[str]:
     return page_texts(whole_report_page(facts, lambda run: [], lambda run: ""))
 
 
-CLAIMS += [Claim("No change found in", "history without a change", "history of a change")]
+CLAIMS += [
+    Claim("No change found in", "history without a change", "history of a change"),
+    Claim("No settings were read back in {}", "page of settings that a trial did not read", "page of a sample"),
+    Claim("; its others had the same", "page of settings that a trial did not read", "page of changed settings"),
+]
 SCENES |= {
     "history without a change": lambda: _history_page([1.0] * 10),
     "history of a change": lambda: _history_page([1.0] * 6 + [2.0] * 6),
@@ -1240,6 +1251,7 @@ SCENES |= {
     "page of a long search": lambda: page(*run_named("search-of-a-long-sweep")),
     "page of settings": lambda: page(run_named("one-system")[0], _described()),
     "page of changed settings": _changed_later,
+    "page of settings that a trial did not read": _read_but_once,
     "page of two systems": _two_page,
     "page of unequal terms": lambda: _two_page(_unequal_by("batch-delay")),
     "page of terms that nobody allowed": lambda: _two_page(replace(_unequal_by("batch-delay"), allowed=False)),

@@ -58,6 +58,8 @@ ENDING = (
     Claim("Once its cause is fixed, run it again: ", "left open by cuts", "left open by crashes"),
     Claim("a threshold could not be decided, {}", "threshold between repeats", "threshold on an interval"),
     Claim("With more repeats: {}", "threshold between repeats", "threshold on what is not known"),
+    Claim("With more repeats: {}", "threshold between repeats", "threshold within the steps of a search"),
+    Claim("With more repeats: {}", "threshold between repeats", "threshold on what never came in one block"),
     Claim("What is known of it: {} show {}", "threshold on what is not known", "threshold between repeats"),
     Claim("{}. Then run it again: ", "invalid for its own lag", "invalid"),
     Claim("On a machine with more CPUs, or at a lower rate", "invalid, busy by itself", "invalid on a busy machine"),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from tidegauge.fairness import normal_settings
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult
 from tidegauge.numbers import duration, in_unit, plural
 from tidegauge.places import is_file
-from tidegauge.plain import Parts, flatten, grouped, json_parts
+from tidegauge.plain import Parts, differing, flatten, grouped, json_parts
 from tidegauge.report.ending import command_words
 from tidegauge.report.loads import brief_load
 from tidegauge.report.plots.model import DataTable, Details
@@ -32,7 +32,7 @@ class SystemSettings:
         unknown: of which the system does not say whether they are; `client_unknown`: the same of its clients.
         defaults: known to be the default; `client_defaults`: the same of its clients, by their library.
         differences: where later trials had other settings, topics' names apart.
-        others: how many later trials there are.
+        others: how many later trials there are; `unread`: of how many trials no settings were read back.
     """
 
     system: str
@@ -46,6 +46,15 @@ class SystemSettings:
     jvm_flags: tuple[str, ...]
     differences: tuple[str, ...]
     others: int = 0
+    unread: int = 0
+
+    @property
+    def unread_words(self) -> str:
+        """That settings of some trials are not known, with what is known of the others; "" where those of all are."""
+        if not self.unread:
+            return ""
+        alike = "; its others had the same, apart from ports and directories" if self.others else ""
+        return f"No settings were read back in {plural(self.unread, 'trial')}{'' if self.differences else alike}."
 
 
 def trial_rows(run: StoredRun) -> DataTable:
@@ -94,22 +103,19 @@ def _warm_up_words(result: LoadResult) -> str:
 def settings(run: StoredRun, details: Details) -> list[SystemSettings]:
     """For each system what its first trial with settings had, and in what later ones differed."""
     specs_and_details = ((trial.spec, details[trial.trial_id]) for trial in run.trials)
-    by_system = grouped(
-        (spec.system, trial) for spec, trial in specs_and_details if spec is not None and trial.settings
-    )
-    return [_settings_of_system(system, trials) for system, trials in sorted(by_system.items())]
+    by_system = grouped((spec.system, trial) for spec, trial in specs_and_details if spec is not None)
+    read = {system: [trial for trial in trials if trial.settings] for system, trials in sorted(by_system.items())}
+    return [
+        replace(_settings_of_system(system, trials), unread=len(by_system[system]) - len(trials))
+        for system, trials in read.items()
+        if trials
+    ]
 
 
 def _settings_of_system(system: str, trials: Sequence[TrialDetails]) -> SystemSettings:
     first = trials[0]
     server, client = _settings_in(first.settings, "server"), _settings_in(first.settings, "client")
-    first_values = _by_name(first)
-    differences = [
-        f"{other.trial.trial_id}: {name} = {value}"
-        for other in trials[1:]
-        for name, value in _by_name(other).items()
-        if first_values.get(name, value) != value
-    ]
+    differences = [line for other in trials[1:] for line in _other_settings(first, other)]
     more = len(differences) - DIFFERENCES_MAX
     changed = tuple(
         tuple(_value_text(setting.get(key)) for key in ("scope", "name", "value", "default_value"))
@@ -152,14 +158,22 @@ _OF_EACH_TRIAL = ("cluster.id", "so far", "port", "Port")
 """Ends of settings that differ by their nature, beside places, ports and topics: names drawn at random, counters."""
 
 
-def _by_name(trial: TrialDetails) -> dict[str, str]:
-    """Settings in force without what names a trial's own places."""
+def _other_settings(first: TrialDetails, other: TrialDetails) -> Iterator[str]:
+    """What a trial had otherwise than the first; of what only one of them has, such as consumers, nothing."""
+    sides = [_by_scope(first), _by_scope(other)]
+    for place in sides[0].keys() & sides[1].keys():
+        for name, (_, value) in differing([side[place] for side in sides], "not there"):
+            yield f"{other.trial.trial_id}: {place[1]}: {name} = {value}"
+
+
+def _by_scope(trial: TrialDetails) -> dict[tuple[str, str], dict[str, str]]:
+    """Settings in force without what names a trial's own places, by kind and scope."""
     settings_in_force = normal_settings(trial.disclosed.settings) if trial.disclosed else {}
-    return {
-        f"{scope}: {name}": value
-        for (_, scope, name), value in settings_in_force.items()
-        if not name.endswith(_OF_EACH_TRIAL)
-    }
+    by_scope: dict[tuple[str, str], dict[str, str]] = {}
+    for (kind, scope, name), value in settings_in_force.items():
+        if not name.endswith(_OF_EACH_TRIAL):
+            by_scope.setdefault((kind, scope), {})[name] = value
+    return by_scope
 
 
 def environment_rows(environment: Mapping[str, Any]) -> DataTable:

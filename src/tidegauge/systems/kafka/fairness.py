@@ -260,8 +260,16 @@ def _acks_hazard(case: Case) -> Iterator[Hazard]:
 
 def _idempotence_hazard(case: Case) -> Iterator[Hazard]:
     off = case.client("producer", "enable.idempotence") == "false"
-    waits = client_acks(case.choice, case.nodes) == "all" and case.client("producer", "acks") not in ("1", "0")
-    if off and waits:
+    acks = case.client("producer", "acks") or client_acks(case.choice, case.nodes)
+    # Kafka's client turns it off by itself where another setting forbids it.
+    requests = number_in(case.producer.get("max.in.flight.requests.per.connection")) or REQUESTS
+    causes = {
+        "enable.idempotence": "enable.idempotence" in case.producer,
+        "retries": case.producer.get("retries") == "0",
+        "max.in.flight.requests.per.connection": requests > REQUESTS,
+    }
+    cause = next((name for name, is_cause in causes.items() if is_cause), "")
+    if off and acks in ("all", "-1") and case.workload.producers:
         yield Hazard(
             "idempotence",
             "enable.idempotence=false",
@@ -269,7 +277,9 @@ def _idempotence_hazard(case: Case) -> Iterator[Hazard]:
             "duplicate or reorder",
             NO_FIGURE,
             "Kafka's producer configuration",
-            f"remove enable.idempotence from {case.block('producer')}",
+            f"remove {cause} from {case.block('producer')}"
+            if cause
+            else f"give enable.idempotence: true in {case.block('producer')}",
             Severity.ADVICE,
         )
 
