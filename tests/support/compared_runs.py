@@ -26,17 +26,18 @@ def made(
     campaign: str = CAMPAIGN,
     host: dict[str, Any] | None = None,
     threads: str = "8",
+    threads_of_first: str = "",
     findings: Sequence[Finding] = (),
 ) -> str:
-    """A stored run with these results; its name."""
+    """A stored run with these results; its name. `threads_of_first`: what its first trial had instead."""
     run = store.create_run(runs, "quick", campaign)
     run.write_environment({"host": {**HOST, **(host or {})}, "tidegauge": {"git_commit": "abc"}})
     run.write_plan([result.spec for result in results])
-    for measured in results:
+    for number, measured in enumerate(results):
         trial = run.open_trial(measured.spec)
         port = random.randrange(10_000, 60_000)
         server = [
-            Setting("broker 1", "num.io.threads", threads),
+            Setting("broker 1", "num.io.threads", (threads_of_first if not number else "") or threads),
             Setting(f"broker 127.0.0.1:{port}", "webServicePort", f"Optional[{port}]"),
             Setting(f"broker 127.0.0.1:{port}", "threads", "4"),
             Setting("bookie 1", "bookiePort", str(port)),

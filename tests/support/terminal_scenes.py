@@ -564,6 +564,9 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "keys at random": lambda: run_of(*[with_workload(one, keys=Keys.RANDOM) for one in pair()]),
     "no servers": lambda: run_of(*[with_spec(one, serverless=True) for one in pair()]),
     "no servers of one of two": lambda: run_of(pair()[0], with_spec(pair()[1], serverless=True)),
+    "no servers whose CPU could be recorded": lambda: run_of(
+        *[with_spec(one, serverless=True) for one in each(pair(), server_cpu_s=None)]
+    ),
     "CPU not recorded": lambda: run_of(*each(pair(), server_cpu_s=None)),
     "attached, seen here": lambda: run_of(
         *[with_spec(replace(one, accounts=(account(servers=0.4),)), attached=True) for one in pair()]

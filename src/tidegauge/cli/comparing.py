@@ -12,7 +12,7 @@ from tidegauge.cli.output import EXIT_GOOD, EXIT_INVALID, EXIT_THRESHOLD, Output
 from tidegauge.cli.reports import load_runs
 from tidegauge.comparison.across import RunComparison
 from tidegauge.comparison.across import compare_runs as compare_stored
-from tidegauge.comparison.differences import LETTERS, DisclosedRun
+from tidegauge.comparison.differences import LETTERS, DisclosedRun, merge_disclosed
 from tidegauge.comparison.regression import (
     RegressionJudgement,
     RegressionOutcome,
@@ -94,8 +94,10 @@ def compare_runs(
         if not run.results:
             why = next((f": {trial.problem}" for trial in run.trials if trial.problem), "")
             raise UserError(f"{run.path.name} has no trial with a readable result{why}.")
-        last = {trial.result.spec.system: trial for trial in run.trials if trial.result is not None}
-        runs.append(DisclosedRun(run, {system: read_disclosed(trial) for system, trial in last.items()}))
+        by_system = grouped(
+            (trial.result.spec.system, read_disclosed(trial)) for trial in run.trials if trial.result is not None
+        )
+        runs.append(DisclosedRun(run, {system: merge_disclosed(trials) for system, trials in by_system.items()}))
     comparison = compare_stored(runs, unequal, noise, margin)
     judgement = judge_regressions(comparison, allowed) if asked.is_asked else None
     facts = across.ComparisonFacts(comparison, judgement)

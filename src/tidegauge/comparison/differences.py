@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,10 +65,30 @@ class Difference:
 
 @dataclass(frozen=True)
 class DisclosedRun:
-    """A run with what a trial of each of its systems disclosed."""
+    """A run with what the trials of each of its systems disclosed, together (`merge_disclosed`)."""
 
     run: StoredRun
     disclosed: Mapping[str, Disclosed]
+
+
+def merge_disclosed(trials: Sequence[Disclosed]) -> Disclosed:
+    """What trials of one system disclosed as one, without their own places: of a setting all values that it had."""
+    values: dict[tuple[str, str, str], set[str]] = {}
+    for trial in trials:
+        for key, value in normal_settings(trial.settings).items():
+            values.setdefault(key, set()).add(value)
+
+    def all_of(field: Callable[[Disclosed], str]) -> str:
+        return ", ".join(sorted({field(trial) for trial in trials} - {""}))
+
+    return Disclosed(
+        {key: " and ".join(sorted(of_setting)) for key, of_setting in values.items()},
+        all_of(lambda trial: trial.server_java),
+        all_of(lambda trial: trial.client_java),
+        all_of(lambda trial: trial.digest),
+        tuple(dict.fromkeys(without_places(flag) for trial in trials for flag in trial.jvm_flags)),
+        tuple(dict.fromkeys(without_places(flag) for trial in trials for flag in trial.worker_flags)),
+    )
 
 
 Facts = Mapping[str, Mapping[str, str]]
@@ -133,7 +153,19 @@ def unrecorded_facts(runs: Sequence[DisclosedRun]) -> list[Unrecorded]:
         )
         for kind, what, is_recorded in looked_at
     )
-    return [gap for gap in missing if gap.letters]
+    return [gap for gap in (*missing, *_settings_unrecorded(runs)) if gap.letters]
+
+
+def _settings_unrecorded(runs: Sequence[DisclosedRun]) -> Iterator[Unrecorded]:
+    """Systems of which a run has no settings, though it has some of others."""
+    for system in dict.fromkeys(system for each in runs for system in each.run.systems):
+        letters = tuple(
+            letter
+            for letter, each in zip(LETTERS, runs, strict=False)
+            if system in each.run.systems and any(files.settings for files in each.disclosed.values())
+            if system not in each.disclosed or not each.disclosed[system].settings
+        )
+        yield Unrecorded("settings", f"those of {system}", letters)
 
 
 def others_words(run: StoredRun) -> str:
@@ -232,7 +264,7 @@ def _software_versions(disclosed: DisclosedRun) -> dict[str, str]:
         versions[name] = ", ".join(labels)
         details = [disclosed.disclosed[label] for label in labels if label in disclosed.disclosed]
         for subject, values in (
-            ("files", [files.digest[:12] for files in details]),
+            ("files", [digest[:12] for files in details for digest in files.digest.split(", ")]),
             ("servers' Java", [files.server_java for files in details]),
             ("clients' Java", [files.client_java for files in details]),
         ):

@@ -176,7 +176,8 @@ def footnotes(compared: ComparedTrials) -> list[str]:
             "Whether messages were lost is not known where consumers were behind at the end and nobody could look, "
             "or did."
         )
-    without = [result.spec for result in compared.results if result.server_cpu_s is None]
+    specs = [result.spec for result in compared.results if result.server_cpu_s is None]
+    without = [spec for spec in specs if not spec.serverless]
     others, ours = (
         sorted({spec.system for spec in without if spec.attached is attached}) for attached in (True, False)
     )

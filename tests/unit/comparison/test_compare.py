@@ -111,6 +111,24 @@ def test_differences_of_host_settings_and_campaign_come_first(runs: Path, capsys
     assert digests[0] != digests[1]
 
 
+def test_settings_of_all_trials_are_compared(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = made(runs, blocks_of("kafka@4.3.1", *BEFORE))
+    second = made(runs, blocks_of("kafka@4.3.1", *BEFORE), threads_of_first="16")
+    text = said(capsys, first, second)
+    assert "Settings in force: kafka, server, broker: num.io.threads: 8 in A, 16 and 8 in B" in text
+
+
+def test_settings_of_a_system_that_nobody_read_are_not_the_same(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both = [*blocks_of("kafka@4.3.1", *BEFORE), *blocks_of("pulsar@4.2.4", *BEFORE)]
+    names = [made(runs, both) for _ in range(2)]
+    for name in names:
+        for trial in (runs / name / "trials").glob("*pulsar*"):
+            (trial / "settings.json").unlink()
+    text = said(capsys, *names)
+    assert "settings in force and campaign are the same" not in text
+    assert "Settings in force: not recorded in A and B: those of pulsar@4.2.4" in text
+
+
 def test_three_runs_are_held_against_the_first(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = [made(runs, blocks_of("kafka@4.3.1", *(scale * value for value in BEFORE))) for scale in (1.0, 1.5, 2.0)]
     found = json.loads(run_json(capsys, *names))

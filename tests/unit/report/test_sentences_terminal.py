@@ -236,6 +236,7 @@ TABLES = (
     Claim("Whether messages were lost is not known", "not all read", "lost"),
     Claim("The servers' CPU is not known where others run them: {}.", "attached", "CPU not recorded"),
     Claim("The servers' CPU was not recorded: {}.", "CPU not recorded", "attached"),
+    Claim("The servers' CPU was not recorded: {}.", "CPU not recorded", "no servers whose CPU could be recorded"),
     Claim("Rates and message counts are those of all subscriptions", "reading by two", "two subscriptions"),
     Claim("Of several subscriptions end-to-end times, and the backlog", "one of two reads late", "two subscriptions"),
     Claim("End-to-end times and backlogs are each the largest", "two subscriptions", "one of two reads late"),
