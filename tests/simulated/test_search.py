@@ -348,3 +348,26 @@ def test_the_lowest_sustainable_rate_is_the_first_goals() -> None:
     answer = search(System(100_000.0, random.Random(2)))
     rate = answer.goal["sustainable_msgs_per_s"]
     assert first_sustainable(answer.lab.findings) == {SYSTEM: rate}
+
+
+def test_a_confirmation_made_again_for_one_goal_excuses_no_clear_fail_of_another() -> None:
+    """The first has a p99 that a stall may explain for the first goal, and a median above the limit of the second."""
+    system, rates = System(50_000.0, random.Random(2)), []
+
+    def slow_at_first(spec: LoadSpec) -> LoadResult:
+        found = system(spec)
+        if not spec.trial_id.endswith("-confirm"):
+            return found
+        rates.append(spec.msgs_per_s)
+        return replace(found, response=latency(20.0, 50.0)) if len(rates) == 1 else found
+
+    wide, narrow = search(
+        slow_at_first,
+        goals=[
+            {"name": "wide", "response-p99-max": "40ms"},
+            {"name": "narrow", "response-p99-max": "15ms"},
+        ],
+    ).goals
+    assert (wide["sustainable_msgs_per_s"], wide["stepped_down"]) == (rates[0], 0)
+    assert narrow["sustainable_msgs_per_s"] < rates[0]
+    assert narrow["stepped_down"] == 1

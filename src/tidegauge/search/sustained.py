@@ -353,13 +353,14 @@ class SustainedSearch:
         results = self._confirmations.setdefault(msgs_per_s, [])
         verdicts = [judge_goal(goal, result) for result in results]
         while True:
-            for result, verdict in zip(results, verdicts, strict=True):
-                if verdict.outcome is PassFail.PASS:
-                    return result, verdict
+            # One that is made again for another goal, which it may just have missed, excuses no clear fail of this one.
+            for ending in (PassFail.CLEAR_FAIL, PassFail.PASS):
+                for result, verdict in zip(results, verdicts, strict=True):
+                    if verdict.outcome is ending:
+                        return result, verdict
             fails = sum(verdict.outcome is PassFail.FAIL for verdict in verdicts)
             undecided = sum(verdict.outcome is PassFail.UNDECIDED for verdict in verdicts)
-            clear = any(verdict.outcome is PassFail.CLEAR_FAIL for verdict in verdicts)
-            if clear or fails > FAIL_REPEATS_MAX or undecided > INVALID_REPEATS_MAX:
+            if fails > FAIL_REPEATS_MAX or undecided > INVALID_REPEATS_MAX:
                 return results[-1], verdicts[-1]
             results.append(self._callbacks.run_confirmation(msgs_per_s))
             verdicts.append(judge_goal(goal, results[-1]))
