@@ -52,7 +52,7 @@ def workload_words(workload: Workload) -> str:
     if workload.consumer_msgs_per_s_max:
         readers = f"{readers}, each of {count(workload.consumer_msgs_per_s_max)} msg/s at most"
     if workload.processing is not None:
-        readers = f"{readers}, who process each for {workload.processing}"
+        readers = f"{readers}, who process each message for {workload.processing}"
     if not workload.producers:
         return f"{capitalized(topics)}, filled by others, {'each ' if several else ''}with {readers}."
     if not workload.subscriptions:

@@ -20,7 +20,7 @@ from tidegauge.config.workload import parse_processing
 from tidegauge.errors import UserError
 from tidegauge.model.host import LoadBounds
 from tidegauge.model.level import LevelFinding
-from tidegauge.model.sending import Sending
+from tidegauge.model.sending import Sending, bodies_needed
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import AttestSpec
 from tidegauge.model.workload import Payload, Workload
@@ -159,6 +159,20 @@ CLAIMS = [
     Claim("{} has {}. Its level is read", "a cluster without a level", "a cluster that says nothing"),
     Claim("{}, which is {},", "a cluster of another product", "a cluster with a level"),
 ]  # fmt: skip
+
+
+def test_bodies_suffice_for_the_largest_batch_of_any_trial() -> None:
+    payload = Payload(1024, 0.5, pool_bodies=2)
+    trials = [
+        replace(spec(), workload=Workload(payload=one), sending=Sending(batch_bytes, 1.0, "lz4", 5_000))
+        for one, batch_bytes in ((payload, 131_072), (replace(payload, pool_bodies=3), 1 << 20))
+    ]
+    (warning,) = plan_warnings(trials)
+    assert "(payload-bodies: 2 and 3)" in warning
+    assert f"{bodies_needed(payload, trials[1].sending):,} would do" in warning
+    assert bodies_needed(payload, trials[0].sending) < bodies_needed(payload, trials[1].sending)
+
+
 texts, test_every_sentence_is_listed, test_a_sentence_is_said_where_it_is_true_and_not_beside = make_tests(
     MODULES, SCENES, CLAIMS, may_be_silent=True
 )

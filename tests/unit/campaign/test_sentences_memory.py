@@ -134,11 +134,11 @@ SCENES: dict[str, Scene] = {
 }  # fmt: skip
 CLAIMS = [
     # campaign/plan/memory.py
-    Claim("{} may hold {} MiB", "clients that hold much", "a high rate"),
-    Claim("{}{} 1 MiB for every {} messages", "a high rate", "clients that hold much"),
+    Claim("{} may hold {} MiB beside its own {}", "clients that hold much", "a high rate"),
+    Claim("{}{} {} MiB for what flows through", "a high rate", "clients that hold much"),
     Claim("what {} read and write at once", "clients that hold much", "a low rate"),
     Claim("a share of {} of ", "half of a high rate", "a high rate"),
-    Claim("full speed of {} CPUs needs", "no rate", "a high rate"),
+    Claim("full speed of {} CPUs gets", "no rate", "a high rate"),
     *claims_of(
         "too little memory", "enough memory", "There is too little memory. {}", "There is too little memory: {}"
     ),

@@ -91,7 +91,7 @@ def test_forty_consumers_of_a_hundred_partitions_may_hold_more() -> None:
     held_mb = 40 * 3 * 100 * 100 * (1024 + 128) / (1 << 20)
     found = given(MANY_READERS, attached=True)
     assert found.heap_mb == pytest.approx(96 + held_mb + 41, abs=64)
-    assert found.because.startswith("40 consumers and 1 producer may hold 1,456 MiB")
+    assert found.because.startswith("40 consumers and 1 producer may hold 1,360 MiB beside its own 96")
 
 
 def test_what_a_client_holds_has_a_bound_and_a_least() -> None:
@@ -154,9 +154,9 @@ def test_a_plan_says_what_the_worker_gets_and_why() -> None:
     peak = given(Workload(), None, LARGE)
     assert (
         str(peak)
-        == "heap 1,216 MiB, direct memory 128 MiB (full speed of 16 CPUs needs 1 MiB for every 1,000 messages)"
+        == "heap 1,216 MiB, direct memory 128 MiB (full speed of 16 CPUs gets 1,200 MiB for what flows through)"
     )
-    assert str(given(Workload(), 1e6, LARGE)).endswith("(1,000,000 msg/s need 1 MiB for every 1,000 messages)")
+    assert str(given(Workload(), 1e6, LARGE)).endswith("(1,000,000 msg/s get 1,000 MiB for what flows through)")
     assert str(LEAST) == "heap 256 MiB, direct memory 128 MiB"
 
 
@@ -213,3 +213,15 @@ def test_a_machine_is_what_its_cgroups_leave(tmp_path: Path) -> None:
     assert this_machine(plant(tmp_path / "limited", {**V2, "proc/meminfo": meminfo, **limits})) == Machine(1, 2048)
     assert this_machine(tmp_path / "nothing").memory_mb == 0
     assert this_machine().cpus >= 1
+
+
+@pytest.mark.parametrize(
+    ("message_bytes", "msgs_per_s", "words"),
+    [
+        (10_240, 100_000.0, "100,000 msg/s get 1,000 MiB"),
+        (1024, 50_000_000.0, "50,000,000 msg/s get 2,048 MiB"),
+    ],
+)
+def test_what_flows_is_named_as_what_it_gets(message_bytes: int, msgs_per_s: float, words: str) -> None:
+    """Large messages need more than small ones, and the highest rates get no more than a bound."""
+    assert words in given(Workload(payload=Payload(message_bytes)), msgs_per_s, LARGE).because

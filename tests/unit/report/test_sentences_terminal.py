@@ -261,7 +261,7 @@ TABLES = (
     Claim("{} began within {} ms of each other", "several load generators", "instants not known"),
     Claim(", each with one of {}, drawn {}", "keys at random", "two trials"),
     Claim("by Zipf's law (exponent {}; {} have the commonest)", "keys by Zipf's law", "keys at random"),
-    Claim("{}, who process each for {}", "consumers that process", "two trials"),
+    Claim("{}, who process each message for {}", "consumers that process", "two trials"),
     Claim("{}, each of {} msg/s at most", "consumers with a rate", "consumers that process"),
     Claim("{} (each {} msg/s at most)", "consumers with a rate", "consumers that process"),
     Claim("{} are on several hosts: {}.", "on several hosts", "several load generators"),

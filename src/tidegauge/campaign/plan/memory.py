@@ -137,12 +137,12 @@ def worker_memory(
     clients = in_words((ceil(consumers * share.consumers), "consumer"), (ceil(producers * share.producers), "producer"))
     because = []
     if heap_mb > heap_least and held_mb > flow_mb:
-        because.append(f"{clients} may hold {held_mb:,} MiB")
+        because.append(f"{clients} may hold {held_mb - _OWN_MB:,} MiB beside its own {_OWN_MB}")
     elif heap_mb > heap_least:
-        rate = f"{count(msgs_per_s)} msg/s need" if msgs_per_s else f"full speed of {machine.cpus} CPUs needs"
-        because.append(f"{_part_of(of_flow)}{rate} 1 MiB for every {_MSGS_PER_S_PER_MIB:,} messages")
+        rate = f"{count(msgs_per_s)} msg/s get" if msgs_per_s else f"full speed of {machine.cpus} CPUs gets"
+        because.append(f"{_part_of(of_flow)}{rate} {flow_mb:,} MiB for what flows through")
     if direct_memory_mb > direct_least:
-        because.append(f"what {clients} read and write at once is {direct_mb:,} MiB")
+        because.append(f"what {clients} read and write at once is {direct_mb - _OWN_DIRECT_MB:,} MiB")
     return WorkerMemory(heap_mb, direct_memory_mb, "; ".join(because))
 
 

@@ -208,11 +208,13 @@ def plan_warnings(trials: Sequence[TrialSpec]) -> tuple[str, ...]:
         )
     trials_with_few_bodies = [trial for trial in trials if values_repeat(trial.workload.payload, trial.sending)]
     if trials_with_few_bodies:
-        payload = trials_with_few_bodies[0].workload.payload
+        # Of several payloads or batches what suffices for all of them.
+        numbers = sorted({trial.workload.payload.pool_bodies for trial in trials_with_few_bodies})
+        bodies = join_with_and([f"{number:,}" for number in numbers])
+        enough = max(bodies_needed(trial.workload.payload, trial.sending) for trial in trials_with_few_bodies)
         warnings.append(
-            f"Message bodies come again within what is compressed together (payload-bodies: {payload.pool_bodies:,}), "
-            "so values become smaller than their random share says: "
-            f"{bodies_needed(payload, trials_with_few_bodies[0].sending):,} would do."
+            f"Message bodies come again within what is compressed together (payload-bodies: {bodies}), so values "
+            f"become smaller than their random share says: {enough:,} would do."
         )
     codecs = dict.fromkeys(codec_of_random_bytes(trial.workload.payload, trial.sending) for trial in trials)
     if idle_codecs := [codec for codec in codecs if codec]:
