@@ -424,8 +424,8 @@ CLAIMS = [
 ]
 
 
-def _percentiles(change: Callable[[LoadResult], LoadResult] = lambda one: one) -> list[str]:
-    block, details = block_of("three-blocks", "latency")
+def _percentiles(change: Callable[[LoadResult], LoadResult] = lambda one: one, name: str = "three-blocks") -> list[str]:
+    block, details = block_of(name, "latency")
     changed = ComparedTrials("latency", tuple(change(one) for one in block.loads))
     return [*plotted(percentile_plots(changed, details, "x"))]
 
@@ -624,6 +624,12 @@ SCENES |= {
     "context of a finished trial": lambda: [context_of_trials([result(spec(experiment="peak"))])],
     "repeats": _percentiles,
     "repeats, one INVALID": lambda: _percentiles(_first_invalid),
+    "repeats, one INVALID and all of another": lambda: _percentiles(
+        lambda one: replace(one, validity=Validity.INVALID)
+        if one.spec.block == 0 or one.spec.system != KAFKA
+        else one,
+        "sample",
+    ),
     "no receipts": _without_receipts,
     "rates of a sweep": lambda: _rates("search-of-a-sweep"),
     "rates of goals": lambda: _rates("search-of-goals"),
@@ -697,6 +703,12 @@ CLAIMS += [
     Claim("{}; level not known", "findings without trials", "findings with trials"),
     Claim("Of each system all trials merged.", "repeats", "repeats, one INVALID"),
     Claim("Of each system all trials merged that are not INVALID.", "repeats, one INVALID", "repeats"),
+    Claim(
+        "Of each system all trials merged that are not INVALID.",
+        "repeats, one INVALID",
+        "repeats, one INVALID and all of another",
+    ),
+    Claim("Of each system that has any the", "repeats, one INVALID and all of another", "repeats, one INVALID"),
     *claims_of(
         "one-system", "nothing-acknowledged",
         "Response time by percentile", "from the intended send to the acknowledgement",

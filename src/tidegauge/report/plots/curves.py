@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.experiments.sizing import Sized
@@ -44,7 +45,10 @@ def percentile_plots(compared: ComparedTrials, details: Details, prefix: str) ->
             x = Axis("share of messages that took at most so long", Scale.PERCENTILE, Form.PERCENT)
             y = Axis(f"{what}, ms", Scale.LOG, Form.MS)
             of_receipts = _words_on_readers(compared) if kind == END_TO_END else ()
-            reading = " ".join(filter(None, (_merged_words(compared), *of_receipts)))
+            # Of systems that are not in the picture nothing is said.
+            drawn = [result for result in compared.results if result.spec.system in {line.system for line in series}]
+            merged = _merged_words(replace(compared, results=tuple(drawn)))
+            reading = " ".join(filter(None, (merged, *of_receipts)))
             about = _percentile_description(meaning, series)
             shown = context_of_trials(compared.results)
             plots.append(Plot(plot_id, title, about, x, y, tuple(series), context=shown, reading=reading))
@@ -58,9 +62,10 @@ def _merged_words(compared: ComparedTrials) -> str:
     words = []
     if any(len(trials) > 1 for trials in used.values()):
         whole = all(len(trials) == len(compared.of_system(system)) for system, trials in used.items())
-        words.append(
-            "Of each system all trials merged." if whole else "Of each system all trials merged that are not INVALID."
-        )
+        some = "Of each system all trials merged that are not INVALID."
+        if unusable:
+            some = "Of each system that has any the trials merged that are not INVALID."
+        words.append("Of each system all trials merged." if whole else some)
     words += [f"INVALID: {', '.join(unusable)}."] if unusable else []
     return " ".join(filter(None, (*words, validity_words(compared, Validity.DOUBTFUL))))
 
