@@ -71,7 +71,7 @@ def test_what_is_said_of_it() -> None:
     assert "9 partitions at least for 50,000 msg/s" in smallest
     assert "; fewer were not asked for (" in smallest
     (none,) = size(PerPartition(), largest=4)[0].summary
-    assert none.startswith("not even 4 partitions, the most that was asked for, sustains 50,000 msg/s: achieved 52 %")
+    assert none.startswith("not even 4 partitions, the most that was asked for, sustain 50,000 msg/s: achieved 52 %")
 
 
 def test_where_none_sustains_the_rate_that_is_the_answer() -> None:

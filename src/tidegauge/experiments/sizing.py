@@ -205,7 +205,7 @@ def _answer_sentence(options: SizingOptions, outcome: SizeOutcome, trials: int) 
     if outcome.smallest is None or outcome.confirmation is None:
         clause = f": {outcome.verdict.clause}" if outcome.verdict else ""
         most = plural(options.largest, what.singular)
-        return f"not even {most}, the most that was asked for, sustains {load}{clause} ({made})"
+        return f"not even {most}, the most that was asked for, sustain {load}{clause} ({made})"
     parts = [
         f"{plural(outcome.smallest, what.singular)} at least for {load}, "
         f"confirmed over {trimmed(outcome.confirmation.measured_s)} s"
