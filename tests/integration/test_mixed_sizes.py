@@ -10,8 +10,9 @@ import pytest
 from null_worker import BUILT, WORKLOAD, order, run_trial
 
 from tidegauge.agent.local import LocalHost
+from tidegauge.errors import RunFailedError
 from tidegauge.model.message_sizes import HEADER_BYTES, MessageSizes, SizeKind
-from tidegauge.model.workload import Payload
+from tidegauge.model.workload import KeyFile, Keys, Payload
 from tidegauge.worker.client import GrpcWorker
 from tidegauge.worker.launch import start_worker
 
@@ -69,3 +70,17 @@ def test_messages_that_are_given_arrive_whole(worker: GrpcWorker, tmp_path: Path
     sub = totals.subscriptions[0]
     assert (sub.lost, sub.duplicated, sub.corrupt, sub.foreign) == (0, 0, 0, 0)
     assert sub.received_bytes / sub.received == pytest.approx(sizes.mean_bytes, rel=0.02)
+
+
+def test_messages_have_keys_from_a_file(worker: GrpcWorker, tmp_path: Path) -> None:
+    file = tmp_path / "keys.txt"
+    file.write_text("hot\nhot\ncold\n")
+    keys = replace(
+        WORKLOAD, partitions=3, keys=Keys.FROM_FILE, distinct_keys=2, key_file=KeyFile(str(file), 3, 2, 2 / 3)
+    )
+    sub = run_trial(worker, order(workload=keys, msgs_per_s=2_000.0)).subscriptions[0]
+    assert sub.received > 2_000
+    assert (sub.lost, sub.duplicated, sub.corrupt, sub.reordered) == (0, 0, 0, 0)
+    file.write_text("\n")
+    with pytest.raises(RunFailedError, match=r"the key file can't be used: .*is empty"):
+        run_trial(worker, order(workload=keys, msgs_per_s=2_000.0))

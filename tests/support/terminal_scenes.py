@@ -65,6 +65,7 @@ from tidegauge.model.trial import (
 from tidegauge.model.use import Limiting, NearLimit, Resource, Seen
 from tidegauge.model.workload import (
     Arrival,
+    KeyFile,
     Keys,
     LateReaders,
     Payload,
@@ -560,6 +561,12 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "consumers with a rate": lambda: run_of(*[with_workload(one, consumer_msgs_per_s_max=500.0) for one in pair()]),
     "keys by Zipf's law": lambda: run_of(
         *[with_workload(one, keys=Keys.ZIPF, distinct_keys=1000, zipf_exponent=0.99) for one in pair()]
+    ),
+    "keys from a file": lambda: run_of(
+        *[
+            with_workload(one, keys=Keys.FROM_FILE, distinct_keys=3, key_file=KeyFile("/keys", 4, 3, 0.5))
+            for one in pair()
+        ]
     ),
     "keys at random": lambda: run_of(*[with_workload(one, keys=Keys.RANDOM) for one in pair()]),
     "no servers": lambda: run_of(*[with_spec(one, serverless=True) for one in pair()]),

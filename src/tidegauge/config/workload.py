@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
@@ -19,6 +18,7 @@ from tidegauge.config.fields import (
     quantity_between,
     size_between,
 )
+from tidegauge.config.message_files import LINES_SUFFIXES, find_file, kind_of_given, parse_key_file, sizes_of_given
 from tidegauge.config.source import KeyPath, Source, validate
 from tidegauge.config.units import parse_absolute_rate, parse_duration_s, parse_share, parse_size_bytes
 from tidegauge.errors import did_you_mean
@@ -39,13 +39,13 @@ from tidegauge.model.workload import (
     Arrival,
     ClientSettings,
     Compression,
+    KeyFile,
     Keys,
     Payload,
     SubscriptionType,
     Workload,
 )
 from tidegauge.numbers import percent, plural, size, trimmed
-from tidegauge.places import is_directory, is_file
 
 COUNT_MAX = 10_000_000
 """Only catches a slip of the pen: what a load generator and its host can hold decides (`campaign.plan`)."""
@@ -157,6 +157,7 @@ class WorkloadFields(Fields):
     keys: Annotated[Keys, member_of(Keys)] = Keys.NONE
     distinct_keys: Annotated[int, Field(ge=1, le=100_000_000)] = 10_000
     zipf_exponent: Annotated[float, Field(gt=0, le=10)] = 0.99
+    key_file: str = ""
     arrival: Annotated[Arrival, member_of(Arrival, frozenset({"closed-loop"}))] = Arrival.UNIFORM
     batch_size: Annotated[Size, size_between("1B", "16MiB")] = 131_072
     batch_delay: Annotated[Duration, duration_between("0ms", "10s")] = 0.001
@@ -177,6 +178,9 @@ def parse_workload(data: Mapping[str, Any], source: Source, at: KeyPath, beside:
         return None
     before = len(source.problems)
     payload = _parse_payload(fields, data, source, at)
+    key_file = parse_key_file(fields.key_file, source, (*at, "key-file")) if fields.key_file else None
+    if key_file is not None:
+        fields = fields.model_copy(update={"distinct_keys": key_file.distinct})
     check_roles(fields, data, source, at)
     if (
         payload is not None
@@ -190,29 +194,23 @@ def parse_workload(data: Mapping[str, Any], source: Source, at: KeyPath, beside:
         source.complain((*at, "message-size"), f"'{payload.message_bytes}B': must be {must_be}")
     if payload is None or len(source.problems) > before:
         return None
-    return _to_workload(fields, payload)
-
-
-LINES_SUFFIXES = (".jsonl", ".ndjson")
-"""Of a payload file each of whose lines is a message."""
-FILES_MAX = 65_536
-"""In a directory each of whose files is a message."""
+    return _to_workload(fields, payload, key_file)
 
 
 def _parse_payload(fields: WorkloadFields, data: Mapping[str, Any], source: Source, at: KeyPath) -> Payload | None:
     """Message values as the keys say them together; None after noting what is wrong in `source`."""
-    path = _find_payload(fields.payload_file, source, at)
+    path = find_file(fields.payload_file, source, (*at, "payload-file"), or_directory=True)
     if path is None:
         return None
     sizes = fields.message_size if isinstance(fields.message_size, MessageSizes) else None
-    given = _kind_of_given(path)
+    given = kind_of_given(path)
     if given is not None:
         for key in ("message-size", "random-share", "payload-bodies"):
             if key in data:
                 source.complain(
                     (*at, key), f"can't be given beside a payload-file of {given}, which are messages as they are"
                 )
-        sizes = _sizes_of_given(given, Path(path), source, at)
+        sizes = sizes_of_given(given, Path(path), source, (*at, "payload-file"))
         if sizes is None:
             return None
     elif sizes is not None and path:
@@ -230,58 +228,6 @@ def _parse_payload(fields: WorkloadFields, data: Mapping[str, Any], source: Sour
             f"are {size(POOL_BYTES_MAX)}",
         )
     return Payload(message_bytes, fields.random_share, path, fields.payload_bodies, sizes)
-
-
-def _kind_of_given(path: str) -> SizeKind | None:
-    """How a payload file holds messages as they are; None of one from which bodies are cut, and of no file."""
-    if path and is_directory(Path(path)):
-        return SizeKind.FILES
-    return SizeKind.LINES if path.endswith(LINES_SUFFIXES) else None
-
-
-def _sizes_of_given(kind: SizeKind, path: Path, source: Source, at: KeyPath) -> MessageSizes | None:
-    """The sizes of messages whose bodies are given; None after noting in `source` why there are none."""
-    key = (*at, "payload-file")
-    try:
-        bodies_bytes = _bytes_of_files(path) if kind is SizeKind.FILES else _bytes_of_lines(path)
-    except (OSError, ValueError) as error:
-        source.complain(key, f"'{path}' {error}" if isinstance(error, ValueError) else str(error))
-        return None
-    if not bodies_bytes:
-        why = "all lines are empty" if kind is SizeKind.LINES else "it has no file with anything in it"
-        source.complain(key, f"'{path}': {why}")
-        return None
-    return MessageSizes(
-        kind,
-        given=len(bodies_bytes),
-        given_bytes_mean=HEADER_BYTES + fmean(bodies_bytes),
-        given_bytes_most=HEADER_BYTES + max(bodies_bytes),
-    )
-
-
-def _bytes_of_lines(path: Path) -> list[int]:
-    """The sizes of a file's lines but for empty ones. Raises `OSError`, and `ValueError` for too large a file."""
-    if path.stat().st_size > POOL_BYTES_MAX:
-        raise ValueError(f"has {size(path.stat().st_size)}; {size(POOL_BYTES_MAX)} are kept: take fewer lines")
-    return [len(line) for line in (line.removesuffix(b"\r") for line in path.read_bytes().split(b"\n")) if line]
-
-
-def _bytes_of_files(directory: Path) -> list[int]:
-    """The sizes of a directory's files but for hidden and empty ones.
-
-    Raises `OSError`, and `ValueError` for what is no file, and for too many of them.
-    """
-    files_bytes: list[int] = []
-    for path in directory.iterdir():
-        if path.name.startswith("."):
-            continue
-        if path.is_symlink() or not is_file(path):
-            raise ValueError(f"holds '{path.name}', which is no file: keep messages, a file each, in a directory alone")
-        files_bytes.append(path.stat().st_size)
-    if len(files_bytes) > FILES_MAX or sum(files_bytes) > POOL_BYTES_MAX:
-        held = f"{len(files_bytes):,} files of together {size(sum(files_bytes))}"
-        raise ValueError(f"has {held}; {FILES_MAX:,} and {size(POOL_BYTES_MAX)} are kept: take fewer")
-    return [file_bytes for file_bytes in files_bytes if file_bytes]
 
 
 def parse_workload_file(source: Source) -> Workload | None:
@@ -319,6 +265,12 @@ ZIPF_KEYS_MAX = 1_000_000
 def _check_keys(fields: WorkloadFields, data: Mapping[str, Any], source: Source, at: KeyPath) -> None:
     if fields.keys is not Keys.ZIPF and "zipf-exponent" in data:
         source.complain((*at, "zipf-exponent"), "needs 'keys: zipf'")
+    if fields.keys is not Keys.FROM_FILE and fields.key_file:
+        source.complain((*at, "key-file"), "needs 'keys: from-file'")
+    if fields.keys is Keys.FROM_FILE and not fields.key_file:
+        source.complain((*at, "keys"), "'from-file': name the file in 'key-file'; each of its lines is a message's key")
+    if fields.keys is Keys.FROM_FILE and "distinct-keys" in data:
+        source.complain((*at, "distinct-keys"), "can't be given beside a key-file, whose lines are the keys")
     if fields.keys is Keys.ZIPF and fields.distinct_keys > ZIPF_KEYS_MAX:
         source.complain((*at, "distinct-keys"), f"'{fields.distinct_keys}': zipf takes up to {ZIPF_KEYS_MAX:,}")
 
@@ -348,29 +300,15 @@ def _check_subscriptions(fields: WorkloadFields, data: Mapping[str, Any], source
     if kind is not SubscriptionType.KEY_SHARED or not fields.producers:
         return
     if fields.keys is Keys.NONE:
-        source.complain(key, "'key-shared' needs messages with keys: 'keys: round-robin', 'random' or 'zipf'")
+        source.complain(key, "'key-shared' needs messages with keys: 'keys: round-robin', 'random' or another")
     needed = 8 * fields.distinct_keys * fields.topics * fields.producers * fields.consumers * fields.subscriptions
     if needed > KEY_ORDER_BYTES_MAX:
         most = KEY_ORDER_BYTES_MAX // 8
         source.complain(
-            (*at, "distinct-keys"),
+            (*at, "key-file" if fields.key_file else "distinct-keys"),
             f"'{fields.distinct_keys}': key-shared keeps the order of each key for each producer and consumer; keys "
             f"times producers times consumers may be {most:,} at most, and are {needed // 8:,}",
         )
-
-
-def _find_payload(name: str, source: Source, at: KeyPath) -> str | None:
-    """The payload file's absolute path; "" for none; None after a complaint."""
-    if not name:
-        return ""
-    path = source.place_of((*at, "payload-file"), name)
-    if path is None:
-        return None
-    if is_directory(path) or (is_file(path) and path.stat().st_size > 0):
-        return str(path)
-    problem = "it is empty" if is_file(path) else "it is no file" if path.exists() else "there is no such file"
-    source.complain((*at, "payload-file"), f"'{name}': {problem} (looked for {path})")
-    return None
 
 
 def bodies_most(message_bytes: int) -> int:
@@ -382,7 +320,7 @@ _SAME = {"partitions", "producers", "subscriptions", "consumers", "keys", "disti
 """What a workload has as it is written."""
 
 
-def _to_workload(fields: WorkloadFields, payload: Payload) -> Workload:
+def _to_workload(fields: WorkloadFields, payload: Payload, key_file: KeyFile | None) -> Workload:
     return Workload(
         **fields.model_dump(include=_SAME),
         topics=len(fields.existing_topics) or fields.topics,
@@ -398,6 +336,7 @@ def _to_workload(fields: WorkloadFields, payload: Payload) -> Workload:
         ),
         subscription_type=fields.subscription_type,
         zipf_exponent=fields.zipf_exponent if fields.keys is Keys.ZIPF else 0.0,
+        key_file=key_file,
         existing_topics=tuple(fields.existing_topics),
         processing=fields.processing,
         consumer_msgs_per_s_max=fields.consumer_rate,

@@ -184,6 +184,24 @@ class Keys(StrEnum):
     ROUND_ROBIN = "round-robin"
     RANDOM = "random"
     ZIPF = "zipf"
+    FROM_FILE = "from-file"
+
+
+@dataclass(frozen=True)
+class KeyFile:
+    """A file whose lines are the keys of messages, in turn.
+
+    Attributes:
+        path: where it is on this host.
+        lines: how many there are, but for empty ones.
+        distinct: how many different keys stand on them.
+        commonest_share: of all lines, those with the key that stands on most, 0 to 1.
+    """
+
+    path: str
+    lines: int
+    distinct: int
+    commonest_share: float
 
 
 class SubscriptionType(StrEnum):
@@ -295,6 +313,8 @@ class Workload:
     distinct_keys: int = 10_000
     zipf_exponent: float = field(default=0.0, metadata={"if_any": True})
     """By which power of its rank a key is rarer; of `Keys.ZIPF` only."""
+    key_file: KeyFile | None = field(default=None, metadata={"if_any": True})
+    """Of `Keys.FROM_FILE` only; `distinct_keys` are those on its lines."""
     arrival: Arrival = Arrival.UNIFORM
     client: ClientSettings = field(default_factory=ClientSettings)
     producer_overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -324,6 +344,8 @@ class Workload:
         """Of all messages, those with the commonest key; 0 without keys."""
         if self.keys is Keys.NONE:
             return 0.0
+        if self.key_file is not None:
+            return self.key_file.commonest_share
         if self.keys is not Keys.ZIPF:
             return 1 / self.distinct_keys
         return 1 / fsum(rank**-self.zipf_exponent for rank in range(1, self.distinct_keys + 1))

@@ -67,8 +67,11 @@ def _key_words(workload: Workload) -> str:
     if workload.keys is Keys.NONE:
         return ""
     drawn = "in turn" if workload.keys is Keys.ROUND_ROBIN else "at random"
+    commonest = percent(workload.most_frequent_key_share())
+    if workload.key_file is not None:
+        keys = f"{plural(workload.key_file.lines, 'line')}, {plural(workload.distinct_keys, 'key')}"
+        return f", with keys from the lines of a file in turn ({keys}; {commonest} have the commonest)"
     if workload.keys is Keys.ZIPF:
-        commonest = percent(workload.most_frequent_key_share())
         drawn = f"by Zipf's law (exponent {trimmed(workload.zipf_exponent)}; {commonest} have the commonest)"
     return f", each with one of {plural(workload.distinct_keys, 'key')}, drawn {drawn}"
 

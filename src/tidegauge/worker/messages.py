@@ -53,6 +53,7 @@ def prepare_request(
         keys="NO_KEY" if workload.keys is Keys.NONE else workload.keys.name,
         distinct_keys=workload.distinct_keys,
         zipf_exponent=workload.zipf_exponent,
+        key_file=workload.key_file.path if workload.key_file else "",
         arrival=workload.arrival.name,
         msgs_per_s=order.msgs_per_s,
         client=_client_options(order, workload),

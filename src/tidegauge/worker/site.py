@@ -65,7 +65,7 @@ class Site:
         files: the host, for directories and files there.
         link: what a process's `network_node` is, for it to be started there.
         tls: None on this host.
-        payloads: where the host has files of message values, by where they are here.
+        sent_files: where the host has files of message values and keys, by where they are here.
     """
 
     files: Host
@@ -73,13 +73,17 @@ class Site:
     address: str = LOOPBACK
     link: str = ""
     tls: Tls | None = None
-    payloads: Mapping[str, str] = field(default_factory=dict)
+    sent_files: Mapping[str, str] = field(default_factory=dict)
 
     def order_with_its_files(self, order: LoadOrder) -> LoadOrder:
         """The order with files as the host has them."""
         workload = order.workload
-        payload = replace(workload.payload, file=self.payloads.get(workload.payload.file, workload.payload.file))
-        return replace(order, workload=replace(workload, payload=payload))
+        payload = replace(workload.payload, file=self._place_of(workload.payload.file))
+        keys = workload.key_file and replace(workload.key_file, path=self._place_of(workload.key_file.path))
+        return replace(order, workload=replace(workload, payload=payload, key_file=keys))
+
+    def _place_of(self, file: str) -> str:
+        return self.sent_files.get(file, file)
 
 
 class Installation:

@@ -260,6 +260,7 @@ TABLES = (
     Claim("{}: the {} load generators", "several load generators", "one trial"),
     Claim("{} began within {} ms of each other", "several load generators", "instants not known"),
     Claim(", each with one of {}, drawn {}", "keys at random", "two trials"),
+    Claim(", with keys from the lines of a file in turn", "keys from a file", "keys by Zipf's law"),
     Claim("by Zipf's law (exponent {}; {} have the commonest)", "keys by Zipf's law", "keys at random"),
     Claim("{}, who process each message for {}", "consumers that process", "two trials"),
     Claim("{}, each of {} msg/s at most", "consumers with a rate", "consumers that process"),

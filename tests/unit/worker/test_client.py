@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 from fleet_samples import read_number, wait_until
+from null_worker import order
 
 from tidegauge.agent.api import ProcessSpec
 from tidegauge.agent.local import LocalHost
@@ -27,7 +28,7 @@ from tidegauge.errors import (
     UserError,
 )
 from tidegauge.model.load import SecondFigures, SentSequences
-from tidegauge.model.workload import Workload
+from tidegauge.model.workload import KeyFile, Payload, Workload
 from tidegauge.worker import client as client_module
 from tidegauge.worker.api import LoadOrder, NoAnswerError, WorkerLostError
 from tidegauge.worker.client import GrpcWorker, WorkerProcess
@@ -317,12 +318,12 @@ def test_a_preparation_is_given_up_only_when_it_comes_no_further(
     monkeypatch.setattr(client_module, "_PROGRESS_S", 0.01)
     monkeypatch.setattr(client_module, "time", SimpleNamespace(monotonic=lambda: next(clock_s)))
     reports: list[tuple[str, int, int]] = []
-    order = LoadOrder({}, "null", "null", ("t",), 1, {}, "one", Workload(), 1.0, 1, 1, 1.0)
+    asked = LoadOrder({}, "null", "null", ("t",), 1, {}, "one", Workload(), 1.0, 1, 1, 1.0)
     if stalls:
         with pytest.raises(RunFailedError, match="no further in Prepare for 180 s after 0 of 9 partitions"):
-            worker.prepare(order)
+            worker.prepare(asked)
         return
-    worker.prepare(order, lambda *seen: reports.append(seen))
+    worker.prepare(asked, lambda *seen: reports.append(seen))
     assert reports[-1] == ("partitions", 5, 9)
     assert next(clock_s) > 2 * client_module._PREPARE_S, "all in all it took longer than a stall may"
 
@@ -348,3 +349,13 @@ def test_a_closed_worker_says_so(connect: Connect) -> None:
         worker.totals()
     with pytest.raises(RunFailedError, match="was closed"):
         worker.prepare(LoadOrder({}, "null", "null", ("t",), 1, {}, "one", Workload(), 1.0, 1, 1, 1.0))
+
+
+def test_an_order_names_files_as_the_load_host_has_them(host: LocalHost) -> None:
+    key_file = KeyFile("/here/keys", 3, 2, 0.5)
+    workload = Workload(payload=Payload(file="/here/bodies"), key_file=key_file)
+    site = replace(here(host), sent_files={"/here/keys": "/there/1", "/here/bodies": "/there/2"})
+    placed = site.order_with_its_files(order(workload=workload)).workload
+    assert placed.payload.file == "/there/2"
+    assert placed.key_file == replace(key_file, path="/there/1")
+    assert site.order_with_its_files(order()).workload == order().workload

@@ -23,6 +23,7 @@ from tidegauge.model.workload import (
     Arrival,
     ClientSettings,
     Compression,
+    KeyFile,
     Keys,
     Payload,
     RatePhase,
@@ -224,6 +225,7 @@ def order() -> LoadOrder:
         keys=Keys.ROUND_ROBIN,
         distinct_keys=8,
         zipf_exponent=0.5,
+        key_file=KeyFile("/k", 9, 8, 0.25),
         arrival=Arrival.POISSON,
         client=ClientSettings(9, 1.5, Compression.ZSTD, 10, 11, 12),
         producer_overrides={"kafka": {"a": "1"}, "pulsar": {"b": "2"}},
@@ -285,7 +287,7 @@ def test_prepare_request_carries_everything() -> None:
         6,
     )
     assert (request.keys, request.arrival, request.distinct_keys) == (pb.ROUND_ROBIN, pb.POISSON, 8)
-    assert request.zipf_exponent == 0.5
+    assert (request.zipf_exponent, request.key_file) == (0.5, "/k")
     assert request.own_lag_tolerance_ns == 2_500_000
     (phase,) = request.schedule.phases
     assert (phase.from_msgs_per_s, phase.to_msgs_per_s, phase.length_ns, request.schedule.repeat) == (

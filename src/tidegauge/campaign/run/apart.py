@@ -132,14 +132,14 @@ class LoadHosts:
 
     Attributes:
         installed: by a host's address and a driver.
-        payloads: see `worker.site.Site`.
+        sent_files: see `worker.site.Site`.
     """
 
     agents: Sequence[RemoteHost]
     workers_per_host: int
     clocks: FleetClocks
     installed: Mapping[tuple[str, str], Installed]
-    payloads: Mapping[str, str]
+    sent_files: Mapping[str, str]
     authority: Authority
 
     def __post_init__(self) -> None:
@@ -176,7 +176,7 @@ class LoadHosts:
             new_server,
             WORKER_PORTS,
         )
-        return Site(agent, self.installed[address, driver], address, load_link(number), tls, self.payloads)
+        return Site(agent, self.installed[address, driver], address, load_link(number), tls, self.sent_files)
 
     def ahead_ns(self) -> list[int]:
         """See `MemberClocks.ahead_ns`."""
@@ -295,10 +295,10 @@ def servers_apart(
                 own_agent, own_address, [(agent, agent.host.address) for agent in loads], fleet.drift_ppm, AGENT_PORTS
             )
             ends.callback(clocks.close)
-            payloads = _send_payloads(campaign, launcher, load_hosts, say)
+            sent_files = _send_files_of_messages(campaign, launcher, load_hosts, say)
             _check_width(clocks, fleet.clock_s_max)
             installed = workers_installed_on(launcher, load_hosts, _drivers_of_systems(campaign))
-            load = LoadHosts(loads, fleet.workers_per_host, clocks, installed, payloads, authority=authority)
+            load = LoadHosts(loads, fleet.workers_per_host, clocks, installed, sent_files, authority=authority)
         say(f"{seated}; {_load_words(loads, fleet.workers_per_host)}.")
         yield Apart(
             ManyHosts(
@@ -335,12 +335,14 @@ def _drivers_of_systems(campaign: Campaign) -> set[str]:
     return {registry.system_named(choice.name).driver for _, choice in campaign.systems_at_points}
 
 
-def _send_payloads(
+def _send_files_of_messages(
     campaign: Campaign, launcher: Launcher, hosts: Sequence[FleetHost], say: Callable[[str], None]
 ) -> Mapping[str, str]:
-    """Send files of message values to load hosts; where these have each, by where it is here."""
+    """Send files of message values and keys to load hosts; where these have each, by where it is here."""
     places_by_file: dict[str, str] = {}
-    for file in sorted({point.campaign.workload.payload.file for point in campaign.all_points} - {""}):
+    workloads = [point.campaign.workload for point in campaign.all_points]
+    keys = [workload.key_file.path for workload in workloads if workload.key_file]
+    for file in sorted({*keys, *(workload.payload.file for workload in workloads)} - {""}):
         parcel = file_parcel(Path(file))
         send_to_each_host(launcher, hosts, parcel, say)
         places_by_file[file] = str(path_on_hosts(parcel))

@@ -21,6 +21,7 @@ class KeyChoice(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ROUND_ROBIN: _ClassVar[KeyChoice]
     RANDOM: _ClassVar[KeyChoice]
     ZIPF: _ClassVar[KeyChoice]
+    FROM_FILE: _ClassVar[KeyChoice]
 
 class SubscriptionType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -47,6 +48,7 @@ NO_KEY: KeyChoice
 ROUND_ROBIN: KeyChoice
 RANDOM: KeyChoice
 ZIPF: KeyChoice
+FROM_FILE: KeyChoice
 SUBSCRIBE_BY_PARTITION: SubscriptionType
 SUBSCRIBE_EXCLUSIVE: SubscriptionType
 SUBSCRIBE_FAILOVER: SubscriptionType
@@ -287,7 +289,7 @@ class TopicSpec(_message.Message):
     def __init__(self, name: _Optional[str] = ..., partitions: _Optional[int] = ..., replication_factor: _Optional[int] = ..., settings: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class PrepareRequest(_message.Message):
-    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "zipf_exponent", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused", "subscriptions_start_paused", "subscription_type", "existing_topics", "schedule", "history_directory", "spin_share_max", "grain_ns", "window_messages", "processing_ns", "processing_on_cpu", "consumer_msgs_per_s_max", "share")
+    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "zipf_exponent", "key_file", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused", "subscriptions_start_paused", "subscription_type", "existing_topics", "schedule", "history_directory", "spin_share_max", "grain_ns", "window_messages", "processing_ns", "processing_on_cpu", "consumer_msgs_per_s_max", "share")
     CONNECTION_FIELD_NUMBER: _ClassVar[int]
     TRIAL_ID_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
@@ -299,6 +301,7 @@ class PrepareRequest(_message.Message):
     KEYS_FIELD_NUMBER: _ClassVar[int]
     DISTINCT_KEYS_FIELD_NUMBER: _ClassVar[int]
     ZIPF_EXPONENT_FIELD_NUMBER: _ClassVar[int]
+    KEY_FILE_FIELD_NUMBER: _ClassVar[int]
     ARRIVAL_FIELD_NUMBER: _ClassVar[int]
     MSGS_PER_S_FIELD_NUMBER: _ClassVar[int]
     CLIENT_FIELD_NUMBER: _ClassVar[int]
@@ -327,6 +330,7 @@ class PrepareRequest(_message.Message):
     keys: KeyChoice
     distinct_keys: int
     zipf_exponent: float
+    key_file: str
     arrival: Arrival
     msgs_per_s: float
     client: ClientOptions
@@ -344,7 +348,7 @@ class PrepareRequest(_message.Message):
     processing_on_cpu: bool
     consumer_msgs_per_s_max: float
     share: Share
-    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., zipf_exponent: _Optional[float] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscriptions_start_paused: _Optional[int] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ..., history_directory: _Optional[str] = ..., spin_share_max: _Optional[float] = ..., grain_ns: _Optional[int] = ..., window_messages: _Optional[int] = ..., processing_ns: _Optional[_Iterable[int]] = ..., processing_on_cpu: _Optional[bool] = ..., consumer_msgs_per_s_max: _Optional[float] = ..., share: _Optional[_Union[Share, _Mapping]] = ...) -> None: ...
+    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., zipf_exponent: _Optional[float] = ..., key_file: _Optional[str] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscriptions_start_paused: _Optional[int] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ..., history_directory: _Optional[str] = ..., spin_share_max: _Optional[float] = ..., grain_ns: _Optional[int] = ..., window_messages: _Optional[int] = ..., processing_ns: _Optional[_Iterable[int]] = ..., processing_on_cpu: _Optional[bool] = ..., consumer_msgs_per_s_max: _Optional[float] = ..., share: _Optional[_Union[Share, _Mapping]] = ...) -> None: ...
 
 class Share(_message.Message):
     __slots__ = ("worker", "workers", "clock_ahead_ns")

@@ -38,7 +38,8 @@ final class FromProto {
             Math.max(1, r.getPayload().getPoolBodies()),
             r.getPayload().getSizesList(),
             r.getPayload().getGiven()),
-        new TrialPlan.KeyRange(keys(r.getKeys()), r.getDistinctKeys(), r.getZipfExponent()),
+        new TrialPlan.KeyRange(
+            keys(r.getKeys()), r.getDistinctKeys(), r.getZipfExponent(), r.getKeyFile()),
         new TrialPlan.Load(
             arrival(r),
             r.getMsgsPerS(),
@@ -110,6 +111,7 @@ final class FromProto {
       case ROUND_ROBIN -> Keys.Choice.ROUND_ROBIN;
       case RANDOM -> Keys.Choice.RANDOM;
       case ZIPF -> Keys.Choice.ZIPF;
+      case FROM_FILE -> Keys.Choice.FROM_FILE;
       default -> Keys.Choice.NONE;
     };
   }

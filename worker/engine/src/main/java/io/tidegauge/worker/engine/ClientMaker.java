@@ -13,6 +13,7 @@ import io.tidegauge.worker.engine.check.OtherClocks;
 import io.tidegauge.worker.engine.check.Subscription;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.history.HistoryFile;
+import io.tidegauge.worker.engine.load.KeySet;
 import io.tidegauge.worker.engine.load.Keys;
 import io.tidegauge.worker.engine.load.Producer;
 import io.tidegauge.worker.engine.message.PayloadPool;
@@ -29,7 +30,7 @@ final class ClientMaker {
   private final Producer.Context context;
   private final Progress progress;
   private final ClientSpecs specs;
-  private final Keys.Rule keyRule;
+  private final KeySet keys;
 
   /**
    * @param topics as they are on the system
@@ -39,15 +40,28 @@ final class ClientMaker {
       Driver driver,
       List<TopicSpec> topics,
       Producer.Context context,
-      Progress progress) {
+      Progress progress)
+      throws DriverException {
     this.plan = plan;
     this.driver = driver;
     this.topics = topics;
     this.context = context;
     this.progress = progress;
     this.specs = new ClientSpecs(plan, topics);
+    this.keys = keysOf(plan);
+  }
+
+  private static KeySet keysOf(TrialPlan plan) throws DriverException {
     TrialPlan.KeyRange keys = plan.keys();
-    this.keyRule = Keys.Rule.of(keys.choice(), keys.distinct(), plan.seed(), keys.zipfExponent());
+    if (keys.choice() != Keys.Choice.FROM_FILE) {
+      return KeySet.numbered(
+          Keys.Rule.of(keys.choice(), keys.distinct(), plan.seed(), keys.zipfExponent()));
+    }
+    try {
+      return KeySet.ofLines(Path.of(keys.file()));
+    } catch (IOException e) {
+      throw new DriverException("the key file can't be used: " + ErrorLog.describe(e), e);
+    }
   }
 
   /** Makes all consumers, then all producers; on failure closes what was made. */
@@ -119,7 +133,7 @@ final class ClientMaker {
     Order order =
         switch (plan.variant().subscriptionType()) {
           case SHARED -> Order.NONE;
-          case KEY_SHARED -> Order.byKey(first, producers, keyRule);
+          case KEY_SHARED -> Order.byKey(first, producers, keys.rule());
           default -> Order.byPartition(producers, topics.get(t).partitions());
         };
     return new ConsumerChecker(
@@ -139,14 +153,14 @@ final class ClientMaker {
   private void makeProducers(Clients clients) throws DriverException {
     List<Integer> numbers = producerNumbers();
     int ownValues = driver.retainsValue() ? ownValues(numbers.size()) : 0;
-    byte[][] keys = Keys.distinct(keyRule);
+    byte[][] distinctKeys = keys.distinct();
     for (int number : numbers) {
       HistoryFile history = history(number, clients);
       clients.add(
           new Producer(
               number,
               driver.createProducer(specs.producer(number)),
-              new Keys(keyRule, keys, number),
+              new Keys(keys.rule(), distinctKeys, number),
               plan.client().inFlightMessagesMax(),
               ownValues,
               context,

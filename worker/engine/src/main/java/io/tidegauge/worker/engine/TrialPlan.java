@@ -66,8 +66,9 @@ public record TrialPlan(
    *
    * @param distinct how many there are to choose from
    * @param zipfExponent of {@link Keys.Choice#ZIPF}
+   * @param file of {@link Keys.Choice#FROM_FILE}
    */
-  public record KeyRange(Keys.Choice choice, int distinct, double zipfExponent) {
+  public record KeyRange(Keys.Choice choice, int distinct, double zipfExponent, String file) {
     /** Throws {@link IllegalArgumentException} if there is no such distribution. */
     public KeyRange {
       require(
@@ -77,7 +78,7 @@ public record TrialPlan(
 
     /** Keys that are all as frequent. */
     public KeyRange(Keys.Choice choice, int distinct) {
-      this(choice, distinct, 0);
+      this(choice, distinct, 0, "");
     }
   }
 

@@ -61,7 +61,7 @@ final class TopicProducer implements MessageProducer {
   private String text(byte[] key) {
     String text = keyTexts.get(key);
     if (text == null) {
-      text = new String(key, StandardCharsets.ISO_8859_1);
+      text = new String(key, StandardCharsets.UTF_8);
       if (keyTexts.size() < KEYS_KEPT_MAX) {
         keyTexts.put(key, text);
       }

@@ -1,7 +1,5 @@
 package io.tidegauge.worker.engine.load;
 
-import java.nio.charset.StandardCharsets;
-
 /** Chooses the keys of one producer's messages. */
 public final class Keys {
   /** How a key is chosen. */
@@ -9,7 +7,8 @@ public final class Keys {
     NONE,
     ROUND_ROBIN,
     RANDOM,
-    ZIPF
+    ZIPF,
+    FROM_FILE
   }
 
   /**
@@ -18,8 +17,10 @@ public final class Keys {
    *
    * @param count distinct keys; 0 for {@link Choice#NONE}
    * @param zipf what {@link Choice#ZIPF} draws from, else null
+   * @param turns of {@link Choice#FROM_FILE}, the key's place for one message after another, round
+   *     and round; else null
    */
-  public record Rule(Choice choice, int count, long seed, Zipf zipf) {
+  public record Rule(Choice choice, int count, long seed, Zipf zipf, int[] turns) {
     private static final long GAMMA = 0x9E3779B97F4A7C15L;
 
     /**
@@ -28,7 +29,12 @@ public final class Keys {
     public static Rule of(Choice choice, int count, long seed, double zipfExponent) {
       int keys = choice == Choice.NONE ? 0 : Math.max(1, count);
       return new Rule(
-          choice, keys, seed, choice == Choice.ZIPF ? new Zipf(keys, zipfExponent) : null);
+          choice, keys, seed, choice == Choice.ZIPF ? new Zipf(keys, zipfExponent) : null, null);
+    }
+
+    /** Keys in the order of these places. */
+    static Rule ofTurns(int count, int[] turns) {
+      return new Rule(Choice.FROM_FILE, count, 0, null, turns);
     }
 
     /** The key's place among the distinct keys. */
@@ -36,6 +42,7 @@ public final class Keys {
       return switch (choice) {
         case RANDOM -> (int) (((random(producer, sequence) >>> 32) * count) >>> 32);
         case ZIPF -> zipf.at(random(producer, sequence));
+        case FROM_FILE -> turns[(int) ((producer + sequence) % turns.length)];
         default -> (int) ((producer + sequence) % count);
       };
     }
@@ -50,30 +57,21 @@ public final class Keys {
   }
 
   private final Rule rule;
-  private final byte[][] keys;
+  private final byte[][] distinct;
   private final int producer;
   private long next;
 
   /**
-   * @param keys the distinct keys, shared by all producers
+   * @param distinct shared by all producers
    */
-  public Keys(Rule rule, byte[][] keys, int producer) {
+  public Keys(Rule rule, byte[][] distinct, int producer) {
     this.rule = rule;
-    this.keys = keys;
+    this.distinct = distinct;
     this.producer = producer;
-  }
-
-  /** The distinct keys of a trial. */
-  public static byte[][] distinct(Rule rule) {
-    byte[][] keys = new byte[rule.count()][];
-    for (int i = 0; i < keys.length; i++) {
-      keys[i] = String.format("key-%08d", i).getBytes(StandardCharsets.US_ASCII);
-    }
-    return keys;
   }
 
   /** The key of the next message, in the order of sequences. */
   byte[] next() {
-    return rule.count() == 0 ? null : keys[rule.indexOf(producer, next++)];
+    return rule.count() == 0 ? null : distinct[rule.indexOf(producer, next++)];
   }
 }

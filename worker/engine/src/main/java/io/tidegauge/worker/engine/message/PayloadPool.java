@@ -91,7 +91,8 @@ public final class PayloadPool {
    * @throws IOException if something can't be read, has nothing in it, or more than a pool holds
    */
   public static PayloadPool given(Path place) throws IOException {
-    List<byte[]> bodies = Files.isDirectory(place) ? filesOf(place) : linesOf(place);
+    List<byte[]> bodies =
+        Files.isDirectory(place) ? filesOf(place) : FileLines.read(place, POOL_BYTES_MAX);
     if (bodies.isEmpty()) {
       throw new IOException("the payload file is empty: " + place);
     }
@@ -110,41 +111,13 @@ public final class PayloadPool {
     List<byte[]> bodies = new ArrayList<>();
     long left = POOL_BYTES_MAX;
     for (Path file : files) {
-      byte[] body = readAtMost(file, left);
+      byte[] body = FileLines.readWhole(file, left);
       left -= body.length;
       if (body.length > 0) {
         bodies.add(body);
       }
     }
     return bodies;
-  }
-
-  private static byte[] readAtMost(Path file, long bytesMax) throws IOException {
-    byte[] source;
-    try (var in = Files.newInputStream(file)) {
-      source = in.readNBytes((int) bytesMax + 1);
-    }
-    if (source.length > bytesMax) {
-      throw new IOException(
-          "payloads have more than " + POOL_BYTES_MAX + " bytes together: " + file);
-    }
-    return source;
-  }
-
-  private static List<byte[]> linesOf(Path file) throws IOException {
-    byte[] source = readAtMost(file, POOL_BYTES_MAX);
-    List<byte[]> lines = new ArrayList<>();
-    int from = 0;
-    for (int i = 0; i <= source.length; i++) {
-      if (i == source.length || source[i] == '\n') {
-        int until = i > from && source[i - 1] == '\r' ? i - 1 : i;
-        if (until > from) {
-          lines.add(Arrays.copyOfRange(source, from, until));
-        }
-        from = i + 1;
-      }
-    }
-    return lines;
   }
 
   /**

@@ -1,7 +1,16 @@
 package io.tidegauge.worker.engine.load;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -29,6 +38,25 @@ class KeysTest {
       chiSquare += (times[i] - expected) * (times[i] - expected) / expected;
     }
     assertThat(chiSquare).isBetween(40.0, 170.0);
+  }
+
+  @Test
+  void linesOfAFileAreKeysInTurn(@TempDir Path directory) throws IOException {
+    Path file = directory.resolve("keys.txt");
+    Files.writeString(file, "müller\r\nmeier\n\nmüller\nschmidt");
+    KeySet keys = KeySet.ofLines(file);
+    Keys.Rule rule = keys.rule();
+    assertThat(rule.count()).isEqualTo(3);
+    List<String> given = new ArrayList<>();
+    Keys ofProducer = new Keys(rule, keys.distinct(), 1);
+    for (int sequence = 0; sequence < 5; sequence++) {
+      byte[] key = ofProducer.next();
+      assertThat(key).isEqualTo(keys.distinct()[rule.indexOf(1, sequence)]);
+      given.add(new String(key, StandardCharsets.UTF_8));
+    }
+    assertThat(given).containsExactly("meier", "müller", "schmidt", "müller", "meier");
+    Files.writeString(file, "\n\n");
+    assertThatThrownBy(() -> KeySet.ofLines(file)).hasMessageContaining("is empty");
   }
 
   @ParameterizedTest

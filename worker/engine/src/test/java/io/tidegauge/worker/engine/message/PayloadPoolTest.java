@@ -111,7 +111,7 @@ class PayloadPoolTest {
     assertThat(pool.newValue(9, 0, 1)).hasSize(51).endsWith(1, '\n', 2);
     Files.write(directory.resolve("large"), new byte[(int) PayloadPool.POOL_BYTES_MAX]);
     assertThatThrownBy(() -> PayloadPool.given(directory))
-        .hasMessageContaining("more than 16777216 bytes together");
+        .hasMessageContaining("large has more than the 16777212 bytes that are kept");
   }
 
   @Test
