@@ -327,10 +327,20 @@ class Workload:
     consumer_msgs_per_s_max: float = field(default=0.0, metadata={"if_any": True})
     """Each consumer takes no more; 0 = as many as there are."""
 
+    @property
+    def checks_damage(self) -> bool:
+        """Whether its messages have room for checksums."""
+        return self.payload.message_bytes >= CHECKED_BYTES
+
+    @property
+    def checks_order(self) -> bool:
+        """Whether its subscriptions promise an order, of a partition or of a key, so that it can be checked."""
+        return self.subscription_type is not SubscriptionType.SHARED
+
     def unchecked(self) -> str:
         """What of its messages is not checked since they have no room for the header, in words; "" if nothing."""
         message_bytes = self.payload.message_bytes
-        if message_bytes >= CHECKED_BYTES or not self.producers:
+        if self.checks_damage or not self.producers:
             return ""
         if message_bytes >= NAMED_BYTES:
             return "loss, repeats and order are checked, damage is not, and end-to-end times are not known"

@@ -205,7 +205,10 @@ def _short_groups(rows: Sequence[_Row]) -> tuple[ColumnGroup, ...]:
 
 
 def _message_words(results: Sequence[MeasuredResult]) -> str:
-    """ "intact", or how many of all trials were not; of what others sent it is known only whether it is damaged."""
+    """ "intact", or how many of all trials were not.
+
+    Of what others sent it is known only whether it is damaged, and of short messages that is what nobody knows.
+    """
     loads = [result for result in results if isinstance(result, LoadResult)]
     subs = [sub for load in loads for sub in load.subscriptions]
     counted = (
@@ -226,8 +229,9 @@ def _message_words(results: Sequence[MeasuredResult]) -> str:
         if isinstance(result, ReadResult)
     )
     checked = all(load.subscriptions for load in loads) and not unverified
+    whole = "intact" if all(load.spec.workload.checks_damage for load in loads) else "damage not checked"
     return ", ".join(f"{count(number)} {kind}" for kind, number in counted if number) or (
-        "not checked" if not checked else "intact" if loads else "undamaged"
+        "not checked" if not checked else whole if loads else "undamaged"
     )
 
 

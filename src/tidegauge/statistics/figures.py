@@ -250,11 +250,17 @@ def _sum_over_subscriptions(field: str) -> ValueInLoad:
 def _corrupt_messages(result: MeasuredResult) -> float | None:
     """How many messages arrived damaged; None if that is not known.
 
-    Of messages that others sent only those with checksums were checked.
+    Of messages that others sent only those with checksums were checked, and short ones have no room for any.
     """
     read = result.subscriptions if isinstance(result, ReadResult) else ()
-    unchecked = not result.subscriptions or any(sub.received > sub.verified for sub in read)
+    short = isinstance(result, LoadResult) and not result.spec.workload.checks_damage
+    unchecked = short or not result.subscriptions or any(sub.received > sub.verified for sub in read)
     return None if unchecked and not result.corrupt else float(result.corrupt)
+
+
+def _reordered_messages(result: LoadResult) -> float | None:
+    """None where no order was promised, and so none was checked."""
+    return _sum_over_subscriptions("reordered")(result) if result.spec.workload.checks_order else None
 
 
 def _foreign_messages(result: MeasuredResult) -> float | None:
@@ -370,7 +376,7 @@ _ALL = (
     _messages_figure("late", shown=Shown.MARKDOWN, optional=True),
     _messages_figure("untraced", shown=Shown.MARKDOWN, optional=True),
     _messages_figure("duplicated", shown=Shown.MARKDOWN),
-    _messages_figure("reordered"),
+    _messages_figure("reordered", _reordered_messages),
     _count_figure("corrupt", "corrupt messages", _corrupt_messages, TableColumn("messages", "corrupt")),
     _count_figure("foreign", "foreign messages", _foreign_messages),
     _count_figure("failed", "failed messages", _of_load(lambda result: float(result.failed), 0.0)),

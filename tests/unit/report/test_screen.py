@@ -23,7 +23,7 @@ from tidegauge.model.level import AS_FOUND, CutsStanding, EarlierCuts, LevelChoi
 from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.use import Limiting, Resource
-from tidegauge.model.workload import SubscriptionType
+from tidegauge.model.workload import Payload, SubscriptionType
 from tidegauge.report.ending import End, again_words, ending, worth_acting_on
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.html.answer import answer as first_screen
@@ -213,6 +213,16 @@ def test_what_nobody_read_is_not_intact(tmp_path: Path) -> None:
     assert "intact" in screen(stored(tmp_path / "read", fast, slow))
     text = screen(stored(tmp_path / "unread", replace(fast, subscriptions=()), replace(slow, subscriptions=())))
     assert "not checked" in text
+    assert "intact" not in text
+
+
+def test_short_messages_are_not_intact(tmp_path: Path) -> None:
+    """They have no room for checksums, so nobody knows of damage."""
+    short = [
+        replace(one, spec=replace(one.spec, workload=replace(one.spec.workload, payload=Payload(10)))) for one in pair()
+    ]
+    text = screen(stored(tmp_path, *short))
+    assert "damage not checked" in " ".join(text.split())
     assert "intact" not in text
 
 

@@ -72,6 +72,7 @@ from tidegauge.model.tilt import EQUAL_TERMS, Severity, Stage, Terms, Tilt
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.use import Resource
 from tidegauge.model.variant import SameWithin, Variant
+from tidegauge.model.workload import Payload, SubscriptionType
 from tidegauge.published import PublishedScale
 from tidegauge.published.examine import Choice, examine, report_named
 from tidegauge.published.verdict import ClaimVerdict, Grade, PublishedOutcome
@@ -153,6 +154,11 @@ def _spec(**changes: object) -> dict[str, object]:
     return {"spec": replace(run_named("one-system")[0].measured[0].spec, **changes)}  # type: ignore[arg-type]
 
 
+def _worked(**changes: object) -> dict[str, object]:
+    spec = run_named("one-system")[0].measured[0].spec
+    return _spec(workload=replace(spec.workload, **changes))  # type: ignore[arg-type]
+
+
 def _loaded_from_here() -> StoredRun:
     """A fleet of servers, measured from a host that does not say its name."""
     run, _ = run_named("fleet")
@@ -187,11 +193,12 @@ def _without(name: str, keep: Callable[[Any], bool]) -> StoredRun:
     return replace(run, trials=tuple(one for one in run.trials if keep(one)))
 
 
-def _lost_in_cuts() -> StoredRun:
+def _lost_in_cuts(lost: int = 5) -> StoredRun:
+    """What some cuts broke: lost, or without any loss damaged."""
     run, _ = run_named("attest")
     (found,) = run.findings
-    lost = attestation(verdict=CutVerdict.REFUTED, losing_cuts=2, lost=5)
-    return replace(run, findings=(replace(found, refuted=True, attestations=(lost,)),))
+    broken = attestation(verdict=CutVerdict.REFUTED, losing_cuts=2, lost=lost)
+    return replace(run, findings=(replace(found, refuted=True, attestations=(broken,)),))
 
 
 def _crashed() -> StoredRun:
@@ -326,6 +333,9 @@ SCENES |= {
     "servers of others": lambda: answered(one_run(**_spec(attached=True))),
     "crashes": lambda: answered(_crashed()),
     "lost in cuts": lambda: answered(_lost_in_cuts()),
+    "damaged in cuts": lambda: answered(_lost_in_cuts(0)),
+    "short messages": lambda: answered(one_run(**_worked(payload=Payload(10)))),
+    "a shared subscription": lambda: answered(one_run(**_worked(subscription_type=SubscriptionType.SHARED))),
     "not all repeated": lambda: answered(
         _without("three-blocks", lambda one: one.spec.block == 0 or one.spec.experiment == "peak")
     ),
@@ -354,6 +364,9 @@ CLAIMS = [
     Claim("{} messages checked: {}{}", "one-system", "nobody read"),
     Claim("Each of {} acknowledged messages was looked for", "one-system", "behind"),
     Claim("Each of {} acknowledged messages was looked for", "some lost", "behind, and some lost"),
+    Claim("{} Damage was not checked of messages without", "short messages", "one-system"),
+    Claim("{} Order was not checked of shared", "a shared subscription", "short messages"),
+    Claim(", damaged or not in every read after {}", "damaged in cuts", "lost in cuts"),
     Claim("Of {} acknowledged messages, as far as they were looked for", "behind", "one-system"),
     Claim("Of {} acknowledged messages, as far as they were looked for", "behind, and some lost", "some lost"),
     Claim("{} In {} nobody read.", "some were not read", "sweep-of-levels"),

@@ -6,6 +6,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gallery_samples import reading_alone
@@ -18,7 +19,7 @@ from tidegauge.comparison import within
 from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import Latency, LoadResult, ReadResult, SubscriptionResult
-from tidegauge.model.workload import LateReaders
+from tidegauge.model.workload import LateReaders, Payload, SubscriptionType
 from tidegauge.published.model import FIGURES as PUBLISHED
 from tidegauge.report.html.answer import BAD, DOUBT, GOOD, answer
 from tidegauge.report.html.page import report_page
@@ -281,3 +282,23 @@ class TestReadingAlone:
             "lost messages: not known for the only trial",
         )
         assert not any("consumers were behind" in note for note in footnotes(block))
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "expected"),
+    [
+        ({}, "corrupt", 0.0),
+        ({"payload": Payload(10)}, "corrupt", None),
+        ({"payload": Payload(16)}, "corrupt", 0.0),
+        ({}, "reordered", 0.0),
+        ({"subscription_type": SubscriptionType.SHARED}, "reordered", None),
+        ({"subscription_type": SubscriptionType.KEY_SHARED}, "reordered", 0.0),
+    ],
+)
+def test_what_is_not_checked_is_not_known_to_be_none(
+    changes: dict[str, Any], name: str, expected: float | None
+) -> None:
+    """Short messages have no checksums, and shared subscriptions no order."""
+    one = result()
+    workload = replace(one.spec.workload, **changes)
+    assert FIGURES[name].value_in(replace(one, spec=replace(one.spec, workload=workload))) == expected

@@ -243,6 +243,9 @@ def _cuts_badges(run: StoredRun) -> list[Badge]:
         lost = sum(attestation.lost for attestation in cuts)
         cuts_made = plural(sum(attestation.cuts for attestation in cuts), "cut") + (f" ({label})" if label else "")
         text = f"{cuts_made}: lost {count(lost)} acknowledged messages"
+        # What came back damaged, or not in every read, is broken and not lost.
+        broken = sum(attestation.losing_cuts for attestation in cuts if not attestation.lost)
+        text += f", damaged or not in every read after {plural(broken, 'cut')}" if broken else ""
         badges.append(Badge(state, f"REFUTED in {text}" if state == BAD else text, "", "durability"))
     return badges
 
@@ -278,9 +281,13 @@ def _message_badge(run: StoredRun) -> Badge:
     behind = [load for load in loads if not is_all_accounted_for(load)]
     unread = len(sent) - len(loads)
     state = BAD if totals["lost"] or totals["corrupt"] else DOUBT if behind or unread or any(totals.values()) else GOOD
-    outcomes = ", ".join(
-        f"{count(number)} {kind}" for kind, number in totals.items() if number or kind not in ("late", "untraced")
-    )
+    workloads = [load.spec.workload for load in loads]
+    unchecked = [
+        *([] if all(workload.checks_damage for workload in workloads) else ["corrupt"]),
+        *([] if all(workload.checks_order for workload in workloads) else ["reordered"]),
+    ]
+    named = [kind for kind, number in totals.items() if number or kind not in ("late", "untraced", *unchecked)]
+    outcomes = ", ".join(f"{count(totals[kind])} {kind}" for kind in named)
     limits = f"{', not all received' if behind else ''}{', not all read' if unread else ''}"
     if not behind:
         sentence = f"Each of {count(acked)} acknowledged messages was looked for in every subscription: {outcomes}."
@@ -293,6 +300,11 @@ def _message_badge(run: StoredRun) -> Badge:
         )
     if unread:
         sentence = f"{sentence} In {plural(unread, 'further trial')} nobody read."
+    if "corrupt" in unchecked:
+        sentence = f"{sentence} Damage was not checked of messages without room for checksums."
+        state = DOUBT if state == GOOD else state
+    if "reordered" in unchecked:
+        sentence = f"{sentence} Order was not checked of shared subscriptions, which promise none."
     return Badge(state, f"{_millions_text(acked)} messages checked: {', '.join(seen)}{limits}", sentence)
 
 
