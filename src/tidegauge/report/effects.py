@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.comparison.order import Point
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import Validity
+from tidegauge.model.trial import Validity, point_words
 from tidegauge.numbers import MISSING, factor, join_with_and, plural, rounded
 from tidegauge.plain import grouped
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
@@ -33,6 +34,7 @@ class SweepEffects:
     Attributes:
         of: how many points all combinations would be.
         chosen: how the design chose among them, in words.
+        repeats: how often the point was measured that was most often.
     """
 
     system: str
@@ -41,6 +43,7 @@ class SweepEffects:
     of: int
     effects: Effects
     chosen: str
+    repeats: int = 1
 
 
 def effects_of_compared(all_compared: Sequence[ComparedTrials]) -> list[SweepEffects]:
@@ -75,7 +78,15 @@ def _effects_by_system(
         return []
     chosen = _design_words(design, places, sizes)
     return [
-        SweepEffects(system, figure, design, math.prod(sizes), effects, chosen)
+        SweepEffects(
+            system,
+            figure,
+            design,
+            math.prod(sizes),
+            effects,
+            chosen,
+            max(Counter(point_words(one.point) for one in observations).values()),
+        )
         for system, observations in sorted(observed.items())
         if (effects := compute_effects(observations)) is not None
     ]
@@ -153,7 +164,12 @@ def effects_notes(sweep: SweepEffects) -> list[str]:
             f"of {rounded(effects.noise)} (one standard deviation)."
         )
     if not effects.has_repeats:
-        notes.append("Without repeats several effects of one size hide each other: more blocks (--repeat 2) tell them.")
+        tell = "several effects of one size hide each other: more blocks"
+        notes.append(
+            f"Without repeats {tell} (--repeat 2) tell them."
+            if sweep.repeats == 1
+            else f"With so few repeats {tell} tell them."
+        )
     notes.append(_TOGETHER[sweep.design])
     for effect in effects.shown:
         each = []

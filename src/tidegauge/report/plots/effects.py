@@ -19,10 +19,13 @@ def effects_plot(sweeps: Sequence[SweepEffects], plot_id: str, context: str) -> 
     figure, fields = sweeps[0].figure, [effect.axis for effect in sweeps[0].effects.effects]
     series = tuple(_series_of_system(sweep, fields, (number, len(sweeps))) for number, sweep in enumerate(sweeps))
     words = "; ".join(f"{sweep.system}: {effects_sentence(sweep)}" for sweep in sweeps)
-    reading = (
-        f"Point: {figure} at a field's value with the highest, by that at its value with the lowest; whisker: the 95% "
-        "interval, of all fields at once. Hollow: not more than chance."
-    )
+    reading = f"Point: {figure} at a field's value with the highest, by that at its value with the lowest."
+    if any(line.low for line in series):
+        reading += " Whisker: the 95% interval, of all fields at once."
+    if any(line.hollow[place] for line in series if line.low for place in range(len(line.hollow))):
+        reading += " Hollow: not more than chance."
+    if any(not line.low for line in series):
+        reading += " Hollow without a whisker: too few points to tell it from chance."
     names = tuple(_name_of_field(field, sweeps) for field in fields)
     x_axis = Axis("field", form=Form.WORDS, names=names)
     y_axis = Axis(f"{figure}, times as high", Scale.LOG, Form.SHORT, unit="times as high")
