@@ -380,14 +380,16 @@ def _how_sure(
     repeated = [ratio for ratio in ratios if ratio.repeated]
     if repeated:
         # "Pulsar's is 2.22x [1.95, 2.53] Kafka's: better"
-        comparisons = []
+        comparisons, rests = [], {compare.rests_on(ratio) for ratio in repeated}
         for place, ratio in enumerate(ratios):
             at = point_words(ratio.point)
             base = f" {facts.names.name_of(ratio.baseline, at)}'s" if place == 0 else ""
             verdict = compare.verdict_words(ratio.comparison) if ratio.repeated else compare.no_evidence(ratio)
             system = facts.names.name_of(ratio.system, at)
-            comparisons.append(f"{system}'s is {compare.times(ratio.comparison)}{base}: {verdict}")
-        return f"over {compare.rests_on(repeated[0])}, {'; '.join(comparisons)}"
+            # Systems of which some trials are INVALID rest on fewer blocks than others.
+            over = f" over {compare.rests_on(ratio)}" if len(rests) > 1 and ratio.repeated else ""
+            comparisons.append(f"{system}'s is {compare.times(ratio.comparison)}{base}{over}: {verdict}")
+        return f"{f'over {rests.pop()}, ' if len(rests) == 1 else ''}{'; '.join(comparisons)}"
     if any(side.known.trials > 1 for side in sides):
         return "not compared"
     alone = ONE_EACH if all(side.made == 1 for side in sides) else ONE_LEFT

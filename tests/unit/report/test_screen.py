@@ -114,6 +114,14 @@ def test_nothing_follows_where_the_exit_code_is_0(tmp_path: Path) -> None:
     assert text.splitlines()[-1].endswith("tidegauge quick --repeat 5")
 
 
+def test_each_comparison_names_the_blocks_that_it_rests_on(tmp_path: Path) -> None:
+    rates = {KAFKA: (1.0, 1.01, 0.99, 1.0, 1.0), PULSAR: (1.5, 1.56, 1.49)}
+    slow = {"rabbitmq@4.1.2": (0.5, 0.51, 0.5, 0.5, 0.5)}
+    answer = sentence(stored(tmp_path, *repeated({**rates, **slow})))
+    assert "Pulsar's is 1.52x [1.46, 1.58] Kafka's over 3 blocks: better" in answer
+    assert "RabbitMQ's is 0.50x [0.50, 0.51] over 5 blocks: worse" in answer
+
+
 @pytest.mark.parametrize(
     ("pulsar", "words"),
     [
