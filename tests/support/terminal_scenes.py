@@ -524,6 +524,7 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     ),
     "levels differ": lambda: run_of(*pair(level=_WEAKER)),
     "levels unknown": lambda: run_of(*each(pair(), level=_UNKNOWN)),
+    "level known of one": lambda: run_of(*pair(level=_UNKNOWN)),
     "settings changed": lambda: run_of(*each(pair(), level=_CHANGED)),
     "level not as asked": lambda: run_of(*[with_spec(one, choice=LevelChoice(4)) for one in pair()]),
     "level of another version": lambda: run_of(

@@ -20,6 +20,7 @@ class Standing(StrEnum):
     KEPT = "as asked"
     NOT_AS_ASKED = "one level for all, but not as asked"
     NOT_EQUAL = "levels differ"
+    PARTLY_UNKNOWN = "the level of some is not known"
     UNKNOWN = "no level is known"
 
 
@@ -35,7 +36,9 @@ def _standing_at_point(results: Sequence[TrialResult]) -> Standing:
     if all(finding.level is None for _, finding in levels.values()):
         return Standing.UNKNOWN
     if not equal_at_point(results):
-        return Standing.NOT_EQUAL
+        # Of one that is not known nobody can say that it differs.
+        numbers = {result.level.level for result in results if not result.spec.serverless}
+        return Standing.PARTLY_UNKNOWN if None in numbers and len(numbers) == 2 else Standing.NOT_EQUAL
     is_kept = all(as_asked(choice, finding) for choice, finding in levels.values())
     return Standing.KEPT if is_kept else Standing.NOT_AS_ASKED
 
@@ -123,11 +126,13 @@ def _headline_of_results(results: Sequence[TrialResult]) -> str:
         each = ", ".join(f"{system}{_declared_words(choice)}" for system, (choice, _) in levels.items())
         why = "; ".join(dict.fromkeys(_why_unknown(finding) for _, finding in levels.values()))
         return f"Durability is UNKNOWN ({each}): {why}."
-    if stands is Standing.NOT_EQUAL:
+    if stands in (Standing.NOT_EQUAL, Standing.PARTLY_UNKNOWN):
         each = ", ".join(
             f"{system} {_given_level_words(choice, finding)}{_form_words(choice)}"
             for system, (choice, finding) in levels.items()
         )
+        if stands is Standing.PARTLY_UNKNOWN:
+            return f"Durability is UNKNOWN of some ({each}): don't compare these figures."
         return f"Durability is NOT EQUAL ({each}): don't compare these figures."
     meaning = level_meaning(next(iter(levels.values()))[1].level)
     promise = f"Durability: {promised_words(levels)}, {_long_witness_words(results)}: {meaning}."

@@ -113,6 +113,8 @@ def level_phrase(run: StoredRun) -> str:
         return f"At an UNKNOWN durability level{some}"
     if stands is levels.Standing.NOT_EQUAL:
         return f"At levels that DIFFER{some}"
+    if stands is levels.Standing.PARTLY_UNKNOWN:
+        return f"At a durability level that is UNKNOWN of some{some}"
     level_numbers = sorted({result.level.level for result in run.results if result.level.level is not None})
     if len(level_numbers) > 1:
         asked = "" if stands is levels.Standing.KEPT else ", NOT all as asked for"

@@ -329,6 +329,12 @@ SCENES |= {
     "nobody read what several hosts sent": lambda: answered(
         one_run(subscriptions=(), clocks=CLOCKS, **_spec(load_hosts=2, apart=True))
     ),
+    "level of one unknown": lambda: answered(
+        with_results(
+            run_named("sample")[0],
+            lambda one: replace(one, level=LevelFinding(None, ())) if one.spec.system == KAFKA else one,
+        )
+    ),
     "no servers": lambda: answered(one_run(**_spec(serverless=True))),
     "servers of others": lambda: answered(one_run(**_spec(attached=True))),
     "crashes": lambda: answered(_crashed()),
@@ -407,6 +413,7 @@ CLAIMS = [
     Claim("Messages went from host to host.", "clocks bounded", "nobody read what several hosts sent"),
     Claim("Nobody read: from the send to the acknowledgement", "nobody read", "one-system"),
     Claim("One clock for each time", "nobody read", "one-system"),
+    Claim("Level UNKNOWN of some", "level of one unknown", "one-system"),
     Claim("{} with remarks, such as: {}.", "waited for a CPU", "one-system"),
     Claim("What these cuts lost says nothing of other settings", "lost in cuts", "attest"),
     Claim("Cuts that lost nothing are no proof", "attest", "lost in cuts"),

@@ -204,6 +204,7 @@ def _level_badge(run: StoredRun) -> Badge:
         words = {
             levels.Standing.NOT_AS_ASKED: "Level NOT as asked",
             levels.Standing.NOT_EQUAL: "Levels NOT equal",
+            levels.Standing.PARTLY_UNKNOWN: "Level UNKNOWN of some",
             levels.Standing.UNKNOWN: "Level UNKNOWN",
         }
         return Badge(BAD, words[stands], sentence, "durability")
