@@ -25,7 +25,7 @@ from tidegauge.hosts.memory import meminfo
 from tidegauge.hosts.peers import local_peers
 from tidegauge.hosts.procfs import TICKS_PER_S, Identity, Stat, stats_of
 from tidegauge.hosts.storage import read_stripped_text
-from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, ProgramUse, Sample
+from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, ProgramUse, Sample, is_link_within_host
 
 SECTOR_BYTES = 512
 _LOOPBACK = "lo"
@@ -82,7 +82,7 @@ def parse_diskstats(text: str) -> list[DeviceUse]:
 
 
 def parse_traffic(text: str) -> dict[str, Any]:
-    """/proc/net/dev, of this network namespace, by the fields of `HostUse`."""
+    """/proc/net/dev, of this network namespace, by the fields of `HostUse`, without links that lead nowhere else."""
     loopback = received = sent = 0
     for line in text.splitlines():
         name, colon, rest = line.partition(":")
@@ -91,7 +91,7 @@ def parse_traffic(text: str) -> dict[str, Any]:
             continue
         if name.strip() == _LOOPBACK:
             loopback += int(fields[8])
-        else:
+        elif not is_link_within_host(name.strip()):
             received += int(fields[0])
             sent += int(fields[8])
     return {"loopback_bytes": loopback, "network_received_bytes": received, "network_sent_bytes": sent}

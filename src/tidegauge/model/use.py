@@ -5,12 +5,21 @@ Sources: the kernel's proc(5), Documentation/admin-guide/iostats.rst, accounting
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self
 
 from tidegauge.plain import AsText
+
+_LINKS_WITHIN_A_HOST = re.compile(r"(veth|docker|br-|cni|cali|flannel|virbr|tap|dummy|tg[0-9a-f]{1,8}(n\d+)?$)")
+"""Begins the names of links between containers of a host, and is those of nodes with networks of their own."""
+
+
+def is_link_within_host(name: str) -> bool:
+    """Whether an interface links what is on its host: what leaves that is counted by another, too."""
+    return _LINKS_WITHIN_A_HOST.match(name) is not None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from tidegauge.model.use import DeviceUse, HostUse, OtherHostUse, ProcessUse, of_host
+from tidegauge.model.use import DeviceUse, HostUse, OtherHostUse, ProcessUse, is_link_within_host, of_host
 
 _CPU_TIME: Mapping[str, str] = {
     "process_cpu_seconds_total": "cpu_s",
@@ -72,8 +72,6 @@ _OF_DEVICE: Mapping[str, str] = {
     "node_disk_flush_requests_time_seconds_total": "flush_s",
 }
 _NETWORK = {"node_network_receive_bytes_total": "received", "node_network_transmit_bytes_total": "sent"}
-_LINKS_WITHIN_A_HOST = re.compile(r"(veth|docker|br-|cni|cali|flannel|virbr|tap|dummy)")
-"""Begins the names of links between containers of a host: what leaves it is counted by another link, too."""
 _NAMES = (
     *_CPU_TIME,
     _RESIDENT_BYTES.pattern,
@@ -154,7 +152,7 @@ def read_exported(text: str) -> Exported:
                     _add(host, field_name, value)
             elif name in _OF_DEVICE:
                 _add(devices.setdefault(labels["device"], {}), _OF_DEVICE[name], value)
-            elif name in _NETWORK and not _LINKS_WITHIN_A_HOST.match(labels["device"]):
+            elif name in _NETWORK and not is_link_within_host(labels["device"]):
                 if labels["device"] != "lo":
                     _add(host, f"network_{_NETWORK[name]}_bytes", value)
                 elif _NETWORK[name] == "sent":

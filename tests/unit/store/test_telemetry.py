@@ -25,6 +25,7 @@ from tidegauge.agent.process_use import (
 )
 from tidegauge.errors import RunFailedError
 from tidegauge.hosts.memory import meminfo
+from tidegauge.hosts.network import bridge_of
 from tidegauge.hosts.procfs import TICKS_PER_S, Identity, parse_io
 from tidegauge.limiting.window_use import THREADS_MAX, THREADS_SHOWN, Tally
 from tidegauge.model.use import (
@@ -78,6 +79,13 @@ class TestKernel:
             "network_received_bytes": 7,
             "network_sent_bytes": 70,
         }
+
+    def test_what_stays_on_the_host_is_no_traffic_of_its_network(self) -> None:
+        """Links between containers, and those of nodes with networks of their own: what leaves is on another, too."""
+        links = ["veth1a2b", "docker0", "br-0f", bridge_of("0123456789ab"), f"{bridge_of('0123456789ab')}n2"]
+        line = "{}: 7 1 0 0 0 0 0 0 70 1\n"
+        text = "".join(line.format(name) for name in (*links, "eth0"))
+        assert sampler.parse_traffic(text)["network_sent_bytes"] == 70
 
     def test_tcp_pressure_and_memory(self, tmp_path: Path) -> None:
         assert sampler.parse_tcp("Ip: A\nIp: 1\nTcp: OutSegs RetransSegs\nTcp: 100 3\n") == {
