@@ -482,6 +482,11 @@ class TestSweeps:
         assert "levels 2 and 4" in first.words
         assert answer(gallery.run("sweep-of-levels")).title.startswith("Kafka at levels 2 and 4")
 
+    def test_swept_rates_are_written_as_those_on_the_other_axis(self, gallery: Gallery) -> None:
+        (drawn,) = gallery.titled("sweep-of-rates", "Achieved rate")
+        assert drawn.x_words == ["10k", "20k", "40k"]
+        assert {"10k", "20k", "40k"} <= {text.get_text() for text in drawn.axes.get_yticklabels()}
+
     def test_a_setting_is_called_by_its_whole_name(self, gallery: Gallery) -> None:
         for drawn in gallery.titled("sweep-of-settings", "Rate by"):
             assert drawn.axes.get_xlabel() == "batch-size"

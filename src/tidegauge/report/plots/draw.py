@@ -497,11 +497,13 @@ _MARKS_MAX = 60
 def _mark_values(axes: Axes, axis: Axis) -> None:
     """The values that an axis has: each with its words, but for those that would be written over the one before.
 
-    Of more than `_MARKS_MAX` only those with words are marked.
+    Of more than `_MARKS_MAX` only those with words are marked. Large bare numbers are as short as those of other axes.
     """
     at = [value for value, _ in axis.ticks]
+    largest = max(at)
     words, end_pt = [], -math.inf
-    for value, text in axis.ticks:
+    for value, written in axis.ticks:
+        text = _tick_text(axis, value, largest) if written.isdigit() and largest >= 1e4 else written
         middle_pt, half_pt = float(axes.transData.transform((value, 1.0))[0]), len(text) * LABEL_CHAR_PT / 2
         fits = middle_pt - half_pt > end_pt
         words.append(text if fits else "")
