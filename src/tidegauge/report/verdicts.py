@@ -197,11 +197,7 @@ def _trial_question(compared: ComparedTrials, points: Sequence[ComparedTrials] =
         verb = "took" if load else "read"
         sides = _sides_of_compared(compared, FIGURES["msgs_per_s"].value_in)
         return _Question("as fast as it goes, ", verb, "rate", "msg/s", True, sides, point_words(compared.point))
-    # The highest percentile that all have samples enough for.
-    candidates = [FIGURES[f"response_ms_{name}"] for name in ("p99", "p50", "max")]
-    tables = points or [compared]
-    results = [result for table in tables for system in table.systems for result in table.usable(system)]
-    figure = next((figure for figure in candidates if results and all(map(figure.value_in, results))), candidates[0])
+    figure = compare.leading_figure(points or [compared])
     rate = "the scheduled rates" if load.schedule else f"{about(first.offered_msgs_per_s or 0.0)} msg/s"
     faults = f" with {plural(len(load.faults), 'fault')}" if load.faults else ""
     lead = f"at {rate}{faults} the {figure.title} was "

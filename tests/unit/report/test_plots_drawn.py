@@ -868,6 +868,16 @@ class TestOverview:
             assert len(first.points(system)) == 4, "three trials and their mean"
             assert min(y for _, y in first.points(system)) == pytest.approx(7.8 * place)
 
+    def test_of_a_sweep_it_is_of_the_figure_that_the_sentence_says(self, gallery: Gallery) -> None:
+        seen = set()
+        for name in (name for name in GALLERY if name.startswith("sweep") and name != "sweep-of-a-design"):
+            (verdict,), first = answer(gallery.run(name)).verdicts, gallery.pictures(name)[0]
+            shown = (first.plot.heat or first.plot.y).label
+            figure = "Rate" if shown == "msg/s" else shown.removesuffix(", ms").capitalize()
+            assert verdict.sentence.startswith(f"{figure} over "), name
+            seen.add(figure)
+        assert {"Rate", "Response p50", "Response p99"} <= seen
+
     def test_what_is_invalid_is_called_so_at_its_bar(self, gallery: Gallery) -> None:
         (bars,) = gallery.titled("three-blocks", "Throughput")
         assert [word.replace("\n", " ") for word in bars.x_words][2].endswith("INVALID")

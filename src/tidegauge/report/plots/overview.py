@@ -29,6 +29,7 @@ from tidegauge.report.plots.sweep import (
     Named,
     Spot,
     bar_plots,
+    leading_chart,
     points_plot,
     spot_of,
     sweep_plots,
@@ -271,11 +272,11 @@ def _plot_of_points(facts: RunFacts) -> Plot | None:
         moved = effects_plot(effects, f"{_ID}-effects", context_of_trials(sweep.results))
         if (picture := moved or points_plot(sweep, f"{_ID}-points")) is not None:
             return picture
-        if maps := heat_maps(sweep, facts, _ID):
-            return _first_of([plot for plot in maps if plot.heat == maps[0].heat])
-        if plots := sweep_plots(sweep, _ID):
-            p99 = [plot for plot in plots if plot.of_p99]
-            return _first_of(p99 or [plot for plot in plots if plot.y == plots[0].y])
+        label = leading_chart(sweep.compared_trials).axis.label
+        if plots := heat_maps(sweep, facts, _ID) or sweep_plots(sweep, _ID):
+            values = [plot.heat or plot.y for plot in plots]
+            shown = label if any(axis.label == label for axis in values) else values[0].label
+            return _first_of([plot for plot, axis in zip(plots, values, strict=True) if axis.label == shown])
     return None
 
 

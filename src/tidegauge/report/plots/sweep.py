@@ -14,7 +14,7 @@ from tidegauge.comparison.order import Point
 from tidegauge.model.trial import Validity, point_words, with_form
 from tidegauge.numbers import quantity
 from tidegauge.plain import grouped
-from tidegauge.report.compare import Estimate, estimate_of
+from tidegauge.report.compare import Estimate, estimate_of, leading_figure
 from tidegauge.report.plots.context import context_of_trials
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
 from tidegauge.report.tables import Swept, axis_name, short_point, worst_validity
@@ -87,6 +87,15 @@ TIMES = (
         "end-to-end-p99", "End-to-end p99", Axis("end-to-end p99, ms", Scale.LOG, Form.MS), FIGURES["end_to_end_ms_p99"]
     ),
 )
+_MAX = SweepChart(
+    "max", "Longest response time", Axis("response max, ms", Scale.LOG, Form.MS), FIGURES["response_ms_max"]
+)
+
+
+def leading_chart(all_compared: Sequence[ComparedTrials]) -> SweepChart:
+    """The chart of the figure that the sentence over a sweep says."""
+    figure = leading_figure(all_compared)
+    return next(chart for chart in (RATE, *TIMES, _MAX) if chart.figure is figure)
 
 
 def sweep_plots(swept: Swept, prefix: str) -> list[Plot]:
@@ -115,7 +124,7 @@ def points_plot(swept: Swept, plot_id: str) -> Plot | None:
     if field is None or len(_by_others(points, field)) < 2 or len(points) > POINTS_SHOWN_MAX:
         return None
     axes = list(dict.fromkeys(axis for point in points for axis in point))
-    chart = RATE if swept.compared_trials[0].closed_loop else TIMES[1]
+    chart = leading_chart(swept.compared_trials)
     measured = _spots_of_chart(swept.compared_trials, chart)
     names = [
         " / ".join(
