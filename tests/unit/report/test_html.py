@@ -608,7 +608,7 @@ class TestHosts:
             ["10.77.0.3", "node 2", "16", "64 GiB", "xfs on nvme1n1", "1,250/1,200", "-"],
             ["10.77.0.4", "node 3 and what belongs to no node", "16", "64 GiB", "xfs on nvme1n1", "1,250/1,200", "-"],
             ["10.77.0.5", "load generator 1", "8", "32 GiB", "-", "1,250/1,200", "\u00b19"],
-            ["10.77.0.6", "load generator 2", "8", "32 GiB", "-", "0.125/0.12", "\u00b19"],
+            ["10.77.0.6", "load generator 2", "8", "32 GiB", "-", "0.12/0.12", "\u00b19"],
         ]
         assert text.index('id="hosts"') < text.index("<nav")
         assert "<details open><summary>5 hosts: 3 with servers, 2 with load generators</summary>" in text

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidegauge.model.trial import LoadResult
-from tidegauge.numbers import MISSING, count, join_with_and, plural, rounded, size
+from tidegauge.numbers import MISSING, in_unit, join_with_and, plural, rounded, size
 from tidegauge.report.facts import placed_words
 from tidegauge.report.plots.model import DataTable
 from tidegauge.store.read import StoredRun
@@ -104,4 +104,4 @@ def _data_places(facts: Mapping[str, Any]) -> Iterator[str]:
 
 def _link_words(link: Mapping[str, Any]) -> str:
     rates = [link.get("sent_bytes_per_s"), link.get("received_bytes_per_s")]
-    return "/".join(count(rate / 1e6) for rate in rates if isinstance(rate, int | float))
+    return "/".join(in_unit(rate / 1e6, "MB/s") for rate in rates if isinstance(rate, int | float))
