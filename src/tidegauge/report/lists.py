@@ -336,8 +336,10 @@ def window_words(trials: Sequence[TrialSpec]) -> list[str]:
             producers = load.topics * load.producers
             window = min(window, max(1, int(trial.sending.in_flight_messages * producers)))
         whose = f" of {trial.system}" if window < load.window_messages() else ""
-        window_bytes = window * load.payload.message_bytes
-        whole = f"{plural(window, 'message')} ({size(window_bytes)}) may be in flight over all producers"
+        # Of messages of several sizes those in flight are about the mean, and may all be the largest.
+        about = "about " if load.payload.sizes else ""
+        window_size = f"{about}{size(window * load.payload.message_bytes)}"
+        whole = f"{plural(window, 'message')} ({window_size}) may be in flight over all producers"
         if trial.most_msgs_per_s:
             at_ms = 1000 * window / trial.most_msgs_per_s
             limits = f"this limits {count(trial.most_msgs_per_s)} msg/s once acknowledgements take {ms(at_ms)} ms"

@@ -108,6 +108,8 @@ def test_batches_below_a_message_are_remarked_on(tmp_path: Path) -> None:
     assert "batch-below-message" not in remarks(campaign(tmp_path, f"{large}, batch-size: 1B"))
     said = remarks(campaign(tmp_path, f"{large}, batch-size: 16KiB"))["batch-below-message"]
     assert "batches of 16 KiB, messages of 20 KiB" in said
+    mixed = "message-size: {100B: 50%, 40KiB: 50%}"
+    assert "batch-below-message" not in remarks(campaign(tmp_path, f"{mixed}, batch-size: 16KiB")), "half of them fit"
     own = "[{name: kafka, producer: {batch.size: 16384}}]"
     assert "batch-below-message" in remarks(campaign(tmp_path, large, own))
 

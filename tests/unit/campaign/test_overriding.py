@@ -137,6 +137,9 @@ class TestInFlight:
         assert "once acknowledgements take 20" in words
         (words,) = window_words(plan_campaign(parse(tmp_path, in_flight=2000)).trials)
         assert "if acknowledgements take 100 ms, this limits the rate to 20,000 msg/s" in words
+        sizes = CAMPAIGN.replace("workload: {", "workload: {message-size: {100B: 50%, 10KiB: 50%}, ")
+        (words,) = window_words(plan_campaign(parse(tmp_path, sizes, in_flight=2000)).trials)
+        assert "2,000 messages (about 9.865 MiB) may be in flight" in words
 
     def test_it_wins_over_the_workload_in_the_campaign_and_in_a_file(self, tmp_path: Path) -> None:
         assert parse(tmp_path, in_flight=70).workload.client.in_flight_messages_max == 70

@@ -40,12 +40,14 @@ def _number_of(facts: Mapping[Property, Fact], name: Property) -> float | None:
 
 
 def _messages_beyond_batches(case: Case, facts: Mapping[Property, Fact]) -> Iterator[Hazard]:
-    batch_bytes, message_bytes = _number_of(facts, Property.BATCH_SIZE), case.workload.payload.message_bytes
+    payload = case.workload.payload
+    # Of several sizes the smallest: others may fit.
+    batch_bytes, message_bytes = _number_of(facts, Property.BATCH_SIZE), payload.message_bytes_min
     # A batch of a byte is how one asks for none.
     if case.workload.producers and batch_bytes is not None and 1 < batch_bytes < message_bytes:
         yield _remark(
             "batch-below-message",
-            f"batches of {size(batch_bytes)}, messages of {size(message_bytes)}",
+            f"batches of {size(batch_bytes)}, messages of {size(message_bytes)}{' or more' if payload.sizes else ''}",
             "no message fits into a batch, so each is sent by itself: the rate is that of single messages",
             f"give {case.key('batch-size')} of some messages, or of 1 B where single messages are meant",
         )
