@@ -294,6 +294,33 @@ def test_on_paper_no_heading_stands_over_nothing(seen: Seen, tmp_path: Path) -> 
     assert heading.is_visible()
 
 
+@pytest.fixture(scope="module")
+def fleet_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = store.load_run(fleet_of_twenty(tmp_path_factory.mktemp("fleet")))
+    return store.write_page(run.path / "report.html", report_page(run, store.details_of(run)))
+
+
+def test_on_paper_no_hosts_are_folded_and_no_row_takes_two_lines(seen: Seen, fleet_report: Path) -> None:
+    page = seen.opened(fleet_report.as_uri())
+    assert not page.locator("#hosts table").is_visible()
+    page.set_viewport_size({"width": 703, "height": 1030})
+    page.emulate_media(media="print")
+    assert page.locator("#hosts table").is_visible()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    heights = page.eval_on_selector_all("#trials tbody tr", "all => all.map(one => one.offsetHeight)")
+    assert max(heights) < 20
+    first_row = "#trials tbody tr:first-child"
+    assert page.eval_on_selector(first_row, "one => getComputedStyle(one).breakBefore") == "avoid"
+
+
+def test_on_a_phone_the_first_table_shows_all_its_figures_at_once(seen: Seen, fleet_report: Path) -> None:
+    page = seen.opened(fleet_report.as_uri())
+    page.set_viewport_size({"width": 390, "height": 844})
+    first = page.locator(".figures:not(.hosts) .scroll").first
+    assert first.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert first.locator("thead td").evaluate("one => getComputedStyle(one).borderBottomWidth") == "0px"
+
+
 def test_paper_takes_few_pages(seen: Seen, report: Path) -> None:
     page = seen.opened(report.as_uri())
     pages = len(re.findall(rb"/Type\s*/Page\b(?!s)", page.pdf(format="A4")))
