@@ -117,7 +117,7 @@ def _places(data: object) -> list[Place]:
 
 
 def _upright(line: object) -> bool:
-    return list(line.get_ydata()) == [0, 1]  # type: ignore[attr-defined]
+    return len(set(line.get_xdata())) == 1 and next(iter(line.get_ydata())) == 0  # type: ignore[attr-defined]
 
 
 class Gallery:
@@ -589,6 +589,17 @@ class TestSeveralSystemsAtOneRate:
         assert names == [*SIX[:-1], f"{SIX[-1]} INVALID"]
         first = gallery.pictures("six-systems")[0]
         assert [name.partition(",")[0] for name in first.legend] == list(SIX)
+
+    def test_a_limits_name_stands_over_no_line_of_another(self, gallery: Gallery) -> None:
+        """But for the last, which has no room on the side where the others stand."""
+        first = gallery.pictures("six-systems")[0]
+        with drawn_like_files():
+            first.figure.draw_without_rendering()
+        limits = [line.get_window_extent() for line in first.axes.get_lines() if _upright(line)]
+        *names, last = [text.get_window_extent() for text in first.axes.texts if text.get_text().endswith(", peak")]
+        assert len(names) + 1 == len(limits) == 5
+        assert not any(name.overlaps(line) for name in names for line in limits)
+        assert all(name.y0 > last.y1 - 1 for name in names)
 
     def test_invalid_bars_are_hollow(self, gallery: Gallery) -> None:
         (bars,) = gallery.titled("six-systems", "Throughput")

@@ -357,11 +357,16 @@ def _draw_limit(axes: Axes, series: Series, number: int, place: int, row: int) -
         axes.axvspan(
             series.low[number], series.high[number], color=system_look.light, alpha=0.13, lw=0, zorder=0, gid=gid
         )
+    # It ends at its own name, which stands on its left, so that lower ones end below it; on its right for want of room.
+    top = 1 - (3 + row * _ROW_PT) / axes.bbox.height
     axes.axvline(
-        x, color=system_look.light, ls=(0, system_look.dash) if system_look.dash else "solid", lw=1.7, zorder=1, gid=gid
+        x, 0, top, color=system_look.light, ls=(0, system_look.dash) if system_look.dash else "solid", lw=1.7, zorder=1,
+        gid=gid,
+    )  # fmt: skip
+    left = (
+        axes.transAxes.inverted().transform(axes.transData.transform((x, 1.0)))[0] * axes.bbox.width
+        > _text_wide_pt(series.name, size=FONT_PT - 1.5) + 4
     )
-    # Towards the middle, so that no name reaches beyond the drawing.
-    left = axes.transAxes.inverted().transform(axes.transData.transform((x, 1.0)))[0] > 0.5
     axes.annotate(
         series.name, (x, 1), (-4 if left else 4, -3 - row * _ROW_PT), textcoords="offset points", va="top",
         ha="right" if left else "left", color=INK, fontsize=FONT_PT - 1.5, xycoords=axes.get_xaxis_transform(),
