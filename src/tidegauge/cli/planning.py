@@ -51,7 +51,7 @@ from tidegauge.model.events import Note, left_out_note
 from tidegauge.model.host import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE, MemoryPlan
 from tidegauge.model.rig import Ability
 from tidegauge.model.tilt import Terms
-from tidegauge.model.trial import AttestSpec, LoadSpec, point_words
+from tidegauge.model.trial import AttestSpec, point_words
 from tidegauge.numbers import join_with_and, plural
 from tidegauge.places import check_path, expand_path, is_directory
 from tidegauge.published import BRIEF_WORDS, PublishedScale
@@ -300,13 +300,9 @@ def check_fleet(campaign: Campaign, plan: Plan) -> tuple[str, tuple[str, ...]]:
         places = f"{plural(fleet.load_hosts, 'host')} of role {LOAD_ROLE}"
         load = f"{plural(campaign.worker.count, 'load generator')} on {places}"
         loads = [trial for trial in plan.trials if not isinstance(trial, AttestSpec)]
-        tried = max((trial.generators for trial in loads if isinstance(trial, LoadSpec)), default=0)
-        loads = [trial for trial in loads if not (isinstance(trial, LoadSpec) and trial.generators)]
         fewest = min((generators_of_trial(trial, campaign.worker) for trial in loads), default=campaign.worker.count)
         if fewest < campaign.worker.count:
             load += f", of which those that have a producer or consumer carry out a trial (at least {fewest})"
-        if tried:
-            load += f", up to {tried} of which are tried where their number is looked for"
     several = f"which share {nodes} nodes" if needed > 1 else f"which has all {nodes} nodes"
     shared = "one node each" if nodes == needed else several
     if not nodes:

@@ -103,6 +103,9 @@ SCENES: dict[str, Scene] = {
     "two rates near the generator's": rates(500_000.0, 510_000.0),
     "a rate near that of two generators": rates(700_000.0, workers=2, clients=4),
     "a rate near the generator's, of many clients": rates(500_000.0, clients=4),
+    "a rate whose number of generators is looked for": lambda _: sizing_warnings(
+        [replace(trial(500_000.0), generators=5)], 1, [calibration()]
+    ),
     "a rate beyond this host": rates(900_000.0),
     "a rate beyond all": rates(1e9),
     "processing on CPU": processing("20ms on CPU"),
@@ -142,6 +145,9 @@ CLAIMS = [
     Claim("one load generator makes and checks", "a rate near the generator's", "a rate near that of two generators"),
     Claim("{} load generators make and check", "a rate near that of two generators", "a rate near the generator's"),
     Claim("{} asks for {} msg/s", "a rate near the generator's", "clients that fit"),
+    Claim(
+        "{} asks for {} msg/s", "a rate near the generator's", "a rate whose number of generators is looked for"
+    ),
     Claim("{} has consumers process on {} of", "processing on CPU", "processing that waits"),
     Claim("Not even {} would do: lower", "a rate beyond all", "a rate beyond this host"),
     Claim(", with at least {}", "a rate near the generator's", "a rate near the generator's, of many clients"),

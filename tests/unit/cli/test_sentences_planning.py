@@ -28,7 +28,6 @@ MODULES = ["campaign/plan/limits.py", "campaign/run/node_limits.py", "cli/planni
 PULSAR = "{name: pulsar, shape: {brokers: 2, layout: tiered}}"
 ATTACHED = "{name: kafka, attach: {bootstrap-servers: 'h:9092'}}"
 PARTED = ", faults: [{kind: partition, target: 1, at: 2s, duration: 2s}]"
-SIZED = "}\n  - {name: sizing, of: load-generators, rate: 1000, largest: 2, measure: 10s"
 CAMPAIGN = """\
 name: apart
 systems: [{system}]
@@ -158,9 +157,6 @@ SCENES: dict[str, Scene] = {
     "servers of others on a fleet": fleet(ATTACHED, LOAD),
     "a fleet of two load hosts": fleet("kafka", LOAD.replace("count: 1", "count: 2")),
     "a fleet of many load hosts": fleet("kafka", LOAD.replace("count: 1", "count: 9")),
-    "a fleet that looks for a number of load generators": fleet(
-        "kafka", LOAD.replace("count: 1", "count: 2"), faults=SIZED
-    ),
     "parted Pulsar": fleet(PULSAR, faults=PARTED),
     "parted Pulsar with a keeper": fleet(PULSAR, KEEPER, faults=PARTED),
     "parted Kafka": fleet("kafka", faults=PARTED),
@@ -204,11 +200,6 @@ CLAIMS = [
     Claim("it needs {} for its servers, and", "a fleet too small", "a fleet"),
     Claim("Let hosts have several nodes", "a fleet too small", "servers of others on a fleet without load hosts"),
     Claim(", of which those that have a producer or", "a fleet of many load hosts", "a fleet of two load hosts"),
-    *claims_of(
-        "a fleet that looks for a number of load generators",
-        "a fleet of two load hosts",
-        ", up to {} of which are tried where",
-    ),
     Claim("{} of role {}", "a fleet", "a plan for here"),
     Claim("which share {} nodes", "a fleet of shared hosts", "a fleet on one host"),
     Claim("which has all {} nodes", "a fleet on one host", "a fleet of shared hosts"),
