@@ -189,6 +189,20 @@ def test_a_passing_invalid_moment_is_made_again_and_harms_nothing() -> None:
     assert any("INVALID" in text and "made again" in text for text, _ in answer.lab.decisions)
 
 
+def test_fails_decide_at_a_rate_whatever_was_invalid_there() -> None:
+    system = System(10_000.0, random.Random(3))
+    made: list[str] = []
+
+    def busy_host(spec: LoadSpec) -> LoadResult:
+        made.append(spec.trial_id)
+        return invalid(spec, 1.0) if len(made) % 2 else system(spec)
+
+    answer = search(busy_host, min_rate="50k", max_rate="90k")
+    assert answer.goal["above"]["outcome"] in ("fail", "clear fail")
+    assert "not even 50,000 msg/s passed: " in answer.summary
+    assert "INVALID" not in answer.summary
+
+
 def test_a_lag_of_some_milliseconds_leaves_the_rate_and_hides_the_latency() -> None:
     system = System(100_000.0, random.Random(3))
 

@@ -447,6 +447,7 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "invalid": spoilt,
     "both trials invalid": lambda: run_of(*each(pair(), validity=Validity.INVALID, reasons=reasons_of("late"))),
     "one trial disturbed": lambda: run_of(*pair(disturbances=(_NOTED,))),
+    "one trial disturbed and not judged": lambda: run_of(*pair(disturbances=(replace(_NOTED, excused=Harm.INVALID),))),
     "both trials disturbed": lambda: run_of(*each(pair(), disturbances=(_NOTED,))),
     "a careful run warned of them": lambda: run_of(
         *pair(warnings=reasons_of("not steady while measured: the rate was falling", kind=ReasonKind.UNSTEADY)),

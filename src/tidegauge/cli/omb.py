@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -85,11 +86,10 @@ def run_omb(request: OmbRequest, out: Output) -> int:
     if not request.drivers:
         raise UserError("A driver file is needed.", "Give one or several: --driver driver-kafka/kafka-latency.yaml")
     directory = request.output_directory
-    if directory is not None and not (directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)):
-        raise UserError(
-            f"--output-directory {directory}: there is no such directory, or it can't be written.",
-            "Create it first, or leave the option out: results are in the runs' directories too.",
-        )
+    if directory is not None:
+        check_directory("--output-directory", directory)
+        if not request.dry_run:
+            _make_output_directory(directory)
     request.files.check()
     check_directory("--runs-dir", request.runs_directory)
     chosen = _chosen_options(request)
@@ -227,6 +227,19 @@ def _run_translation(
     if not out.as_json:
         out.show(run_screen(stored, ended, code, out.program), {})
     return code, content
+
+
+def _make_output_directory(directory: Path) -> None:
+    """Raise `UserError` before anything is measured if results can't be written there."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        if not os.access(directory, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise UserError(
+            f"--output-directory {directory}: nothing can be written there: {error.strerror}.",
+            "Name another, or leave the option out: results are in the runs' directories too.",
+        ) from error
 
 
 def _words_on_results(written: Sequence[Path], why_not: str) -> str:

@@ -94,7 +94,12 @@ def disturbances(measured: MeasuredTrial, use: WindowUse | None) -> tuple[Distur
 
 def as_noted(those_found: Sequence[Disturbance]) -> tuple[Disturbance, ...]:
     """These disturbances as NOTED only, where they are to decide nothing."""
-    return tuple(replace(disturbance, harm=Harm.NOTED) for disturbance in those_found)
+    return tuple(
+        disturbance
+        if disturbance.harm is Harm.NOTED
+        else replace(disturbance, harm=Harm.NOTED, excused=disturbance.harm)
+        for disturbance in those_found
+    )
 
 
 def cpu_accounts(measured: MeasuredTrial, use: WindowUse) -> tuple[HostAccount, ...]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tidegauge.model.cgroup import short_cgroup
+
+SWITCH = "TIDEGAUGE_DISTURBANCE"
+"""Environment variable: "decide" (default) or "report" = what others disturb is said and decides nothing."""
 
 
 class Disturbed(StrEnum):
@@ -35,6 +38,7 @@ class Disturbance:
         words: one clause, with figures and the names of the worst programs.
         remedy: what to do about it.
         host: of a fleet's, on which it was; "" = the one that ran the trial.
+        excused: the harm that it would have been, where `SWITCH` let it decide nothing; None where it decides.
     """
 
     what: Disturbed
@@ -42,6 +46,7 @@ class Disturbance:
     words: str
     remedy: str
     host: str = ""
+    excused: Harm | None = field(default=None, metadata={"if_any": True})
 
 
 @dataclass(frozen=True)

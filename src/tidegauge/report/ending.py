@@ -14,7 +14,7 @@ from typing import Any
 from tidegauge.config.fields import DATA_KEYS, option_of
 from tidegauge.limiting.disturbance import OTHERS_SHARE_MIN
 from tidegauge.model.attest import AttestVerdict, Means
-from tidegauge.model.disturbance import Disturbed, Harm
+from tidegauge.model.disturbance import SWITCH, Disturbed, Harm
 from tidegauge.model.finding import Finding
 from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import MeasuredResult, TrialResult, Validity
@@ -159,9 +159,12 @@ def worth_acting_on(facts: RunFacts) -> Worth:
             advice.append(RunAdvice(f"{where_words(affected, len(results), names)} {busy}", advised))
     noted = [result for result in results if any(disturbance.harm is Harm.NOTED for disturbance in result.disturbances)]
     if noted:
+        noted.sort(key=lambda result: not any(disturbance.excused for disturbance in result.disturbances))
         worst = next(disturbance for disturbance in noted[0].disturbances if disturbance.harm is Harm.NOTED)
         as_in = ", in the first of them" if len(noted) > 1 else ""
-        advice.append(RunAdvice(f"{where_words(noted, len(results), names)}{as_in} {worst.words}", worst.remedy))
+        excused = "" if worst.excused is None else f", which {SWITCH}=report let decide nothing"
+        words = f"{where_words(noted, len(results), names)}{as_in} {worst.words}{excused}"
+        advice.append(RunAdvice(words, worst.remedy))
         covered += sum(disturbance.harm is Harm.NOTED for result in noted for disturbance in result.disturbances)
     reasons = sum(bool(result.reasons) for result in results)
     remarks = sum(len(result.reasons) + len(result.warnings) + len(result.errors) for result in results)

@@ -322,11 +322,13 @@ class SustainedSearch:
         return ""
 
     def _verdict_at(self, number: int, msgs_per_s: float | None) -> GoalVerdict | None:
-        """Why a goal's upper bound is one: undecided if any of its trials was, else its last fail."""
+        """Why a goal's upper bound is one: its last fail if fails decided it, else the last that decided nothing."""
         verdicts = [step.verdicts[number] for step in self._steps if step.msgs_per_s == msgs_per_s]
+        fails = [verdict for verdict in verdicts if verdict.outcome in (PassFail.FAIL, PassFail.CLEAR_FAIL)]
         undecided = [verdict for verdict in verdicts if verdict.outcome is PassFail.UNDECIDED]
-        failed = [verdict for verdict in verdicts if verdict.outcome is not PassFail.PASS]
-        return next(reversed(undecided or failed), None)
+        if any(verdict.outcome is PassFail.CLEAR_FAIL for verdict in fails) or len(fails) > FAIL_REPEATS_MAX:
+            return fails[-1]
+        return next(reversed(undecided or fails), None)
 
     def _confirm_stepping_down(self, outcome: GoalOutcome, msgs_per_s: float) -> GoalOutcome:
         """Confirm a rate, stepping down where that fails."""

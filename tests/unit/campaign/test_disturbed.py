@@ -63,7 +63,10 @@ def test_reported_only_it_is_a_remark() -> None:
     found = disturbed(decides=False)
     assert (found.validity, found.reasons) == (Validity.VALID, ())
     assert str(found.warnings[-1]).startswith("other programs took 0.90 of 2 CPUs")
-    assert [disturbance.harm for disturbance in found.disturbances] == [Harm.NOTED]
+    assert [(disturbance.harm, disturbance.excused) for disturbance in found.disturbances] == [
+        (Harm.NOTED, Harm.INVALID)
+    ]
+    assert [disturbance.excused for disturbance in disturbed().disturbances] == [None]
     assert rate_stands(found)
 
 
@@ -105,6 +108,16 @@ class TestReports:
         run = stored(tmp_path, disturbed(decides=False))
         text = " ".join(rendered(run_screen(run, ending(run), 0)).split())
         assert "In the only trial other programs took 0.90 of 2 CPUs" in text
+        assert "which TIDEGAUGE_DISTURBANCE=report let decide nothing" in text
+
+    def test_what_decided_nothing_is_on_the_pages_first_screen(self, tmp_path: Path) -> None:
+        for found, state, words in (
+            (disturbed(decides=False), DOUBT, "1 trial: 1 valid, 1 disturbed and not judged"),
+            (disturbed(0.0, decides=False), GOOD, "1 trial: 1 valid"),
+        ):
+            (badge,) = [badge for badge in answer(stored(tmp_path, found)).badges if badge.text.startswith("1 trial")]
+            assert (badge.state, badge.text) == (state, words)
+            assert ("TIDEGAUGE_DISTURBANCE=report let decide nothing" in badge.sentence) == (state == DOUBT)
 
     def test_every_report_has_it_and_json_who_it_was(self, tmp_path: Path) -> None:
         found = disturbed(0.2)

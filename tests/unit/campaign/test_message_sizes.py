@@ -121,7 +121,18 @@ def test_waiting_for_batches_is_remarked_on(tmp_path: Path) -> None:
     alone = remarks(campaign(tmp_path, slow, rate="10"))["waits-for-batches"]
     assert "each waits 20.0 ms for another that does not come" in alone
     some = remarks(campaign(tmp_path, slow, rate="1000"))["waits-for-batches"]
-    assert "a message comes every 1.00 ms to a partition of a producer, so batches wait for all of their delay" in some
+    assert "a message comes every 1.00 ms to a producer, so batches wait for all of their delay" in some
+
+
+def test_batches_of_messages_without_keys_fill_whatever_the_number_of_partitions(tmp_path: Path) -> None:
+    """128 KiB of 1 KiB messages at 2,000 msg/s are full after 64 ms: clients fill one partition's batch at a time."""
+    slow = "batch-delay: 400ms, partitions: 100"
+    assert "waits-for-batches" not in remarks(campaign(tmp_path, slow, rate="2000"))
+    assert "waits-for-batches" not in remarks(
+        campaign(tmp_path, f"{slow}, keys: random, distinct-keys: 1", rate="2000")
+    )
+    spread = remarks(campaign(tmp_path, f"{slow}, keys: random", rate="2000"))["waits-for-batches"]
+    assert "a message comes every 50.0 ms to a partition of a producer" in spread
 
 
 def test_consumers_without_a_partition_are_remarked_on(tmp_path: Path) -> None:

@@ -310,7 +310,7 @@ class TestTheCommand:
         ("more", "words"),
         [
             (["--time-scale", "2"], "--time-scale 2: must be from 0.001 to 1"),
-            (["--output-directory", "/nowhere"], "--output-directory /nowhere"),
+            (["--output-directory", "/dev/null/out"], "--output-directory /dev/null/out"),
             (["--threshold", "p99 < 10"], "--threshold: unknown figure 'p99' (did you mean 'response_ms_p99'?)"),
             (["--threshold", "lost == 0 in peak"], "--threshold: the campaign has no experiment 'peak'"),
             (["--junit", "/nowhere/r.xml"], "--junit /nowhere/r.xml: there is no directory /nowhere"),
@@ -367,7 +367,6 @@ class TestTheResult:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         self.carried_out(monkeypatch, "0002-max-throughput-kafka")
-        (tmp_path / "out").mkdir()
         assert run(tmp_path, "--json", "--output-directory", str(tmp_path / "out")) == 0
         (only,) = json.loads(capsys.readouterr().out)["runs"]
         assert len(only["omb_results"]) == 2

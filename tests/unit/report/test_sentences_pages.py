@@ -65,6 +65,7 @@ from tidegauge.comparison.within import ratios_of_compared
 from tidegauge.errors import UserError
 from tidegauge.model.attest import AttestVerdict as CutVerdict
 from tidegauge.model.attest import Means
+from tidegauge.model.disturbance import Disturbance, Disturbed, Harm
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import EarlierCuts, LevelChoice, LevelFinding
 from tidegauge.model.reason import Reason, ReasonKind
@@ -242,6 +243,7 @@ _COMPILED = {
     "jit_cpus": 0.5,
     "warnings": reasons_of("the load generator was still being compiled while measured", kind=ReasonKind.COMPILING),
 }
+_NOTED = Disturbance(Disturbed.CPU, Harm.NOTED, "other programs took 0.20 of 2 CPUs", "end them")
 _WAITED = {
     "warnings": (
         Reason(
@@ -311,6 +313,8 @@ SCENES |= {
     "full CPUs": _one(accounts=(account(busy=2.0),)),
     "waited for a CPU": _one(**_WAITED),
     "compiling": lambda: whole(one_run(**_COMPILED), run_named("one-system")[1]),
+    "disturbed and not judged": _one(disturbances=(replace(_NOTED, excused=Harm.INVALID),)),
+    "disturbed a little": _one(disturbances=(_NOTED,)),
     "never warm": _one(
         warnings=reasons_of(
             "the load generator never became warm: its JIT compiler took 0.3 of a CPU in its last 5 s",
@@ -414,6 +418,8 @@ CLAIMS = [
     Claim("Nobody read: from the send to the acknowledgement", "nobody read", "one-system"),
     Claim("One clock for each time", "nobody read", "one-system"),
     Claim("Level UNKNOWN of some", "level of one unknown", "one-system"),
+    Claim("Other programs disturbed {}, which {}=report let", "disturbed and not judged", "disturbed a little"),
+    Claim(", {} disturbed and not judged", "disturbed and not judged", "disturbed a little"),
     Claim("{} with remarks, such as: {}.", "waited for a CPU", "one-system"),
     Claim("What these cuts lost says nothing of other settings", "lost in cuts", "attest"),
     Claim("Cuts that lost nothing are no proof", "attest", "lost in cuts"),

@@ -36,6 +36,7 @@ ENDING = (
     Claim("figures still moved while measured", "warned of unsteady figures", "warned of the rate"),
     Claim("measure longer (campaigns/{} does)", "warned of unsteady figures", "a careful run warned of them"),
     Claim("measure longer (campaigns/{} does)", "warned of unsteady figures", "a run of OMB's files warned of them"),
+    Claim(", which {}=report let decide nothing", "one trial disturbed and not judged", "one trial disturbed"),
     Claim(", in the first of them", "both trials disturbed", "one trial disturbed"),
     Claim("the first because {}", "both trials invalid", "invalid"),
     Claim("no reason is recorded", "no reason recorded", "invalid"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from tidegauge.fairness import BY_DEFINITION, NO_FIGURE, Case, Fact, Hazard, Property
 from tidegauge.model.server import SINGLE_ADDRESS
 from tidegauge.model.tilt import Severity
-from tidegauge.model.workload import SubscriptionType
+from tidegauge.model.workload import Keys, SubscriptionType
 from tidegauge.numbers import count, ms, plural, size
 
 DELAY_MS_TOLD = 2.0
@@ -59,11 +59,14 @@ def _waits_for_batches(case: Case, facts: Mapping[Property, Fact]) -> Iterator[H
     producers = workload.topics * workload.producers
     if not (case.msgs_per_s and producers and delay_ms and batch_bytes) or delay_ms < DELAY_MS_TOLD:
         return
-    # Each partition has a batch of its own.
-    interval_ms = 1e3 * producers * workload.partitions / case.msgs_per_s
+    # Each partition has a batch of its own. Without keys clients stay with one until its batch is full or goes (Kafka's
+    # partitioner since 2.4, Pulsar's routing), so no more than that is known.
+    partitions = 1 if workload.keys is Keys.NONE else min(workload.partitions, workload.distinct_keys)
+    interval_ms = 1e3 * producers * partitions / case.msgs_per_s
     filled_ms = interval_ms * batch_bytes / workload.payload.message_bytes
     if batch_bytes > 1 and delay_ms < filled_ms:
-        others = f"a message comes every {ms(interval_ms)} ms to a partition of a producer"
+        whom = "a partition of a producer" if partitions > 1 else "a producer"
+        others = f"a message comes every {ms(interval_ms)} ms to {whom}"
         why = (
             f"{others}, so batches wait for all of their delay and are sent far from full"
             if interval_ms < delay_ms

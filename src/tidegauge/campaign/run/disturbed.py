@@ -13,7 +13,7 @@ from tidegauge.errors import UserError, did_you_mean
 from tidegauge.limiting.decide import MET
 from tidegauge.limiting.disturbance import CPU_NOTED, MeasuredTrial, as_noted, cpu_accounts, disturbances, others_share
 from tidegauge.limiting.window_use import WindowUse
-from tidegauge.model.disturbance import Disturbance, Harm
+from tidegauge.model.disturbance import SWITCH, Disturbance, Harm
 from tidegauge.model.events import Note, Observer
 from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import MeasuredResult, Validity
@@ -21,8 +21,6 @@ from tidegauge.model.use import Limiting, Sample
 from tidegauge.numbers import join_with_and
 from tidegauge.statistics.classify import rate_not_reached
 
-SWITCH = "TIDEGAUGE_DISTURBANCE"
-"""Environment variable: "decide" (default) or "report" = what others disturb is said and decides nothing."""
 _CHOICES = ["decide", "report"]
 
 CALM_S_MAX = 10.0

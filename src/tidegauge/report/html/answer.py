@@ -9,6 +9,7 @@ from tidegauge.comparison.order import compared_trials_of
 from tidegauge.durability import levels_found
 from tidegauge.limiting.decide import FULL
 from tidegauge.model.attest import Means
+from tidegauge.model.disturbance import SWITCH
 from tidegauge.model.level import CutsStanding
 from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import (
@@ -450,10 +451,19 @@ def _validity_badge(run: StoredRun) -> Badge:
     measured = _trials_asked_for(run)
     numbers = {kind: sum(result.validity is kind for result in measured) for kind in Validity}
     bad = numbers[Validity.INVALID] > 0
-    state = BAD if bad else DOUBT if numbers[Validity.DOUBTFUL] else GOOD
+    excused = sum(
+        any(disturbance.excused for disturbance in result.disturbances)
+        for result in measured
+        if isinstance(result, MeasuredResult)
+    )
+    state = BAD if bad else DOUBT if numbers[Validity.DOUBTFUL] or excused else GOOD
     words = ", ".join(f"{number} {kind.shown}" for kind, number in numbers.items() if number)
+    words += f", {excused} disturbed and not judged" if excused else ""
     remarked = [result for result in measured if result.warnings]
     sentences = [f"{len(remarked)} with remarks, such as: {remarked[0].warnings[0]}."] if remarked else []
+    if excused:
+        disturbed = plural(excused, "trial")
+        sentences.insert(0, f"Other programs disturbed {disturbed}, which {SWITCH}=report let decide nothing.")
     steps = len(run.results) - len(measured)
     sentences += [f"{plural(steps, 'step')} of searches are not among them."] if steps else []
     return Badge(state, f"{plural(len(measured), 'trial')}: {words}", " ".join(sentences))
