@@ -120,10 +120,12 @@ def contest_sentence(contest: Contest) -> str:
         doubt = " (DOUBTFUL)" if alternative.doubtful else ""
         value = in_unit(alternative.value, contest.unit)
         figures.append(f"{value}{unit} with {names[alternative.label]}{doubt}")
-    verdicts = []
+    verdicts, blocks_of = [], {alternative.label: alternative.blocks for alternative in contest.alternatives}
     for each in contest.against_first:
         if each.contrast is not None:
             relation = f"{ratio_words(each.contrast)}, {difference_words(each.contrast, contest.unit)}"
+            if each.contrast.paired and blocks_of[each.label] != contest.baseline.blocks:
+                relation += f", over the {plural(each.contrast.blocks, 'block')} that both have"
             verdicts.append(f"{names[each.label]} {verdict_words(each.contrast)} ({relation})")
     base = names[contest.baseline.label]
     against = f"against {base}: {'; '.join(verdicts)}" if verdicts else "not compared"

@@ -42,6 +42,14 @@ def words_of(run: StoredRun) -> str:
     return contest_sentence(next(contest for contest in contests_of_run(run) if contest.lead))
 
 
+def test_a_ratio_of_fewer_blocks_than_figures_have_says_so() -> None:
+    """0.25 beside 68.6 and 110 ms is of the one block that both have."""
+    words = words_of(run_with_variants({"linger-0": (109.8,), "linger-20": (27.4, 171.8)}))
+    assert "68.6" in words
+    assert "(0.25x, -82.4 ms, over the 1 block that both have)" in words
+    assert "that both have" not in words_of(run_with_variants(FEW))
+
+
 def test_the_first_line_says_what_differs() -> None:
     assert variants_line(run_with_variants(SLOW)) == (
         "linger-0 (producer linger.ms 0) against linger-20 (producer linger.ms 20)"

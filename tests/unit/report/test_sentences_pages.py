@@ -1464,6 +1464,7 @@ CLAIMS += [
     Claim("{} have the same settings (A/A)", "variants alike", "variants"),
     Claim("{} {} no interval ({} do)", "variants twice", "variants"),
     Claim("Figures are geometric means over blocks", "variants", "one trial each"),
+    Claim(", over the {} that both have", "variants of unequal blocks", "variants"),
     Claim(", over the blocks that both have", "variants of unequal blocks", "variants"),
     Claim(" Hollow: some of its trials are DOUBTFUL.", "a variant is DOUBTFUL", "variants"),
     Claim(" Hollow: one of the two has DOUBTFUL trials.", "a variant is DOUBTFUL", "variants"),
