@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tidegauge.errors import UserError, did_you_mean
 from tidegauge.model.labels import LAST_WEEK, NEWEST
-from tidegauge.numbers import parse_time
+from tidegauge.numbers import duration, parse_time
 from tidegauge.store.read import is_run, read_run_head, run_directories
 
 WEEK = timedelta(days=7)
@@ -122,7 +122,9 @@ def find_baseline(runs_directory: Path, wanted: str, run: Path, say: Callable[[s
     if not fitting:
         return None
     newest = _newest_of(fitting)
-    say(f"'{wanted}' is {newest.path.name}, {_age_between(newest, later) / timedelta(days=1):.1f} days earlier.")
+    age = _age_between(newest, later)
+    age_words = f"{age / timedelta(days=1):.1f} days" if age >= timedelta(days=1) else duration(age.total_seconds())
+    say(f"'{wanted}' is {newest.path.name}, {age_words} earlier.")
     return newest.path
 
 

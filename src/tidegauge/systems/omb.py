@@ -25,7 +25,7 @@ IN_FLIGHT_MESSAGES_MAX = 20_000
 """OMB bounds messages in flight by the clients' memory only; here each producer has a window, the same for all."""
 
 AUTH_ADVICE = "name the cluster in a campaign instead, whose 'attach.auth' takes secrets from a variable or a file"
-NAMES_OF_TOPICS = "topics are new for each run, have names of its own, and no others are deleted"
+NAMES_OF_TOPICS = "topics are new for each run, under names that no other run has, and no others are deleted"
 TOPICS_THAT_ARE_THERE = "topics of the cluster are named in the workload: write topicNames there, and leave it out here"
 _VARIABLE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 

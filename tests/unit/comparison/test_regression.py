@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,6 +15,7 @@ from compared_runs import BEFORE, blocks_of, made
 from tidegauge import store
 from tidegauge.cli.main import run_command
 from tidegauge.comparison.regression import AllowedLoss, parse_allowed
+from tidegauge.numbers import parse_time
 
 
 @pytest.fixture
@@ -106,6 +108,11 @@ def test_a_tag_means_the_newest_earlier_run_of_the_same_campaign(
     head |= {"started_at": "2026-11-02T09:00:00+00:00", "tags": ["main"]}
     (other.path / "run.json").write_text(json.dumps(head))
     assert f"'main' is {before}, 1.0 days earlier" in compared(capsys, "--against", "main", after, code=0)
+    head = json.loads((runs / before / "run.json").read_text())
+    started = parse_time(json.loads((runs / after / "run.json").read_text())["started_at"])
+    head["started_at"] = (started - timedelta(minutes=80)).isoformat()
+    (runs / before / "run.json").write_text(json.dumps(head))
+    assert f"'main' is {before}, 1 h 20 min earlier" in compared(capsys, "--against", "main", after, code=0)
     assert "No run 'mian'" in compared(capsys, "--against", "mian", after, code=2)
 
 
