@@ -50,6 +50,12 @@ def command_words(run: StoredRun, verb: Sequence[str], repeat: int | None = None
     return [*verb, *arguments, *(["--allow-unequal"] if run.terms.allowed else [])]
 
 
+def variables_before(run: StoredRun) -> str:
+    """What must stand before the command for the same validity: the variable that let disturbances decide nothing."""
+    excused = any(disturbance.excused for result in run.measured for disturbance in result.disturbances)
+    return f"{SWITCH}=report " if excused else ""
+
+
 def option_words(key: str, value: object) -> list[str]:
     """An option, once for each of several values."""
     values = value if isinstance(value, list) else [value]
@@ -412,7 +418,7 @@ def again_words(run: StoredRun, program: str, repeat: int | None = None, *, by_f
 
     `by_file`: name the campaign's file also where there is a shorter command.
     """
-    path = Path(run.campaign_path)
+    program, path = variables_before(run) + program, Path(run.campaign_path)
     drivers = [name.removeprefix("driver-") for name in kept_omb_files(run.path) if name.startswith("driver-")]
     if drivers:
         # Where the driver file is, the run does not know: what it keeps of it has no password.

@@ -34,6 +34,7 @@ from tidegauge.model.use import Limiting, Resource
 from tidegauge.plain import plain_value, typed_value
 from tidegauge.report.ending import ending
 from tidegauge.report.html.answer import BAD, DOUBT, GOOD, answer
+from tidegauge.report.html.disclosure import how_to_run_again
 from tidegauge.report.markdown import run_markdown
 from tidegauge.report.screen import run_screen
 from tidegauge.report.terminal import run_report
@@ -117,6 +118,8 @@ class TestReports:
         ):
             (badge,) = [badge for badge in answer(stored(tmp_path, found)).badges if badge.text.startswith("1 trial")]
             assert (badge.state, badge.text) == (state, words)
+            again = how_to_run_again(stored(tmp_path, found), ()).command
+            assert again.startswith("TIDEGAUGE_DISTURBANCE=report tidegauge run") == (state == DOUBT)
             assert ("TIDEGAUGE_DISTURBANCE=report let decide nothing" in badge.sentence) == (state == DOUBT)
 
     def test_every_report_has_it_and_json_who_it_was(self, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult
 from tidegauge.numbers import duration, in_unit, plural
 from tidegauge.places import is_file
 from tidegauge.plain import Parts, differing, flatten, grouped, json_parts
-from tidegauge.report.ending import command_words
+from tidegauge.report.ending import command_words, variables_before
 from tidegauge.report.loads import brief_load
 from tidegauge.report.plots.model import DataTable, Details
 from tidegauge.statistics.figures import FIGURES, Figure, Shown, figures_shown
@@ -214,17 +214,19 @@ def how_to_run_again(run: StoredRun, omb_files: Sequence[str]) -> Again:
     Args:
         omb_files: names of the files in the run's directory `omb`; () for a campaign.
     """
+    before = variables_before(run)
     if omb_files:
         workloads = [f"omb/{name}" for name in omb_files if not name.startswith("driver-")]
         drivers = [part for name in omb_files if name.startswith("driver-") for part in ("--driver", f"omb/{name}")]
-        return Again("", shlex.join(["tidegauge", "omb", *workloads, *drivers]), kept=True)
+        return Again("", f"{before}{shlex.join(['tidegauge', 'omb', *workloads, *drivers])}", kept=True)
     words = command_words(run, ["run", "campaign.yaml"])
-    command = shlex.join(["tidegauge", *words])
+    command = f"{before}{shlex.join(['tidegauge', *words])}"
     if words[0] == "attest":
         return Again("", command)
     path = Path(run.campaign_path)
     is_here = path.is_absolute() and is_file(path)
-    local_command = shlex.join(["tidegauge", *command_words(run, ["run", str(path)])]) if is_here else ""
+    local_words = ["tidegauge", *command_words(run, ["run", str(path)])]
+    local_command = f"{before}{shlex.join(local_words)}" if is_here else ""
     return Again("campaign.yaml", command, here=local_command)
 
 
