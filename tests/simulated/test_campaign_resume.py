@@ -323,6 +323,8 @@ def test_the_meaning_of_a_campaign_is_in_its_values(scene: Resumed) -> None:
     older = {path: text for path, text in before.items() if path != "worker.count"}
     assert differences_in_meaning(older, before) == []
     assert differences_in_meaning(older, {**before, "worker.count": "2"}) == ["worker.count was 1 and is 2 now"]
+    # What differs from a report is only said; of a run that `reproduce` began before, all of it was kept.
+    assert differences_in_meaning({**before, "published.differs.0": "kafka: version 4.3.1 here"}, before) == []
     swept(scene)
     changed = differences_in_meaning(before, meaning_of_campaign(scene.campaign))
     assert "sweep[2].workload.partitions was not set and is 10 now" in changed

@@ -161,7 +161,8 @@ def _plan_one(name: str, path: Path, overrides: Mapping[str, Any]) -> _Planned:
         any(map(is_open_ended, trials)),
         tuple(note.text for note in ready.left_out if note.left_out),
     )
-    return _Planned(ready.campaign, facts)
+    # As it was asked for, and not as it fits here: of that a run keeps what it means, by which it is resumed.
+    return _Planned(campaign, facts)
 
 
 def _tag_to_resume(report: str, runs_directory: Path) -> str:
@@ -215,7 +216,7 @@ def _run_campaigns(
                 ended = run_parsed(each.campaign, replace(options, allow_unequal=True), quiet)
         except TidegaugeError as error:
             out.error(error, with_json=False)
-            ended = error.exit_code
+            ended = EXIT_FAILED
         if ended == EXIT_INTERRUPTED:
             return EXIT_INTERRUPTED
         code = max(code, EXIT_FAILED if ended == EXIT_FAILED else EXIT_GOOD)

@@ -17,6 +17,7 @@ from sentence_templates import Claim
 
 from tidegauge import store
 from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.read.fingerprint import meaning_of_campaign
 from tidegauge.cli import reproducing, resuming
 from tidegauge.cli.main import run_command
 from tidegauge.cli.options import RunOptions
@@ -136,7 +137,7 @@ class Runner:
             options.runs_directory, campaign.name, text, str(campaign.source_path), labels=options.labels
         )
         run.write_environment({"host": {"hostname": "one"}})
-        run.write_meaning(campaign.overrides, {})
+        run.write_meaning(campaign.overrides, meaning_of_campaign(campaign))
         results = [
             measured(trial(system, level=level, partitions=100), p99_ms)
             for level in (1, 2)
@@ -150,6 +151,8 @@ class Runner:
 
     def resume_run(self, name: str, path: Path | None, options: RunOptions, out: Output, *, fleet: str = "") -> int:
         self.resumed.append(name.partition("-confluent")[2])
+        # Raises where the campaign means something else than when it began.
+        resuming._same_campaign(store.load_run(options.runs_directory / name), path, fleet)
         run = store.resume_run(options.runs_directory / name)
         for spec in store.load_run(options.runs_directory / name).planned[2:]:
             run.open_trial(spec).finish(measured(spec, 5.0), totals())

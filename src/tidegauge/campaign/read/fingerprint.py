@@ -21,6 +21,8 @@ _NOT_MEANT = (
 _SYSTEM = re.compile(r"systems\.\d+\.name")
 _SAID_SINCE = {"worker.count": "1", "worker.hosts": "0", "retry": "0", "nodes_per_host": "1", "keeper_apart": "False"}
 """What runs of earlier versions meant without saying it."""
+_SAID_ONLY = "published.differs."
+"""Sentences decide no trial; runs that `reproduce` began before kept those that are computed from the plan, too."""
 _WHERE = ("faults_at", "locate", "file_keys")
 """Where in which file something stands, and under which key, which is no part of what it means."""
 
@@ -45,7 +47,11 @@ def meaning_of_campaign(campaign: Campaign) -> dict[str, str]:
 def differences_in_meaning(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     """What two meanings differ in: "workload.partitions was 1 and is 4 now". `before` may be of an older version."""
     both = ({**_SAID_SINCE, **before}, now)
-    return [f"{path} was {old} and is {new} now" for path, (old, new) in differing(both, "not set")]
+    return [
+        f"{path} was {old} and is {new} now"
+        for path, (old, new) in differing(both, "not set")
+        if not path.startswith(_SAID_ONLY)
+    ]
 
 
 def system_of(meant: Mapping[str, str], spec: TrialSpec) -> SystemChoice | None:
