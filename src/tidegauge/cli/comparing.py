@@ -108,7 +108,7 @@ def compare_runs(
     )
     out.show(across.report(facts), across.content(comparison, judgement))
     _say_written(files, out)
-    return EXIT_GOOD if judgement is None else _code_of(judgement, asked.strict)
+    return EXIT_GOOD if judgement is None else _say_code(judgement, asked.strict, out)
 
 
 def _parse_margin(same_within: str | None) -> SameWithin | None:
@@ -175,7 +175,7 @@ def _show_no_baseline(asked: Regression, later: Path, files: WantedFiles, out: O
     )
     out.show(Paragraph(sentence), across.content(comparison, judgement))
     _say_written(files, out)
-    return _code_of(judgement, asked.strict)
+    return _say_code(judgement, asked.strict, out)
 
 
 def _say_written(files: WantedFiles, out: Output) -> None:
@@ -184,7 +184,12 @@ def _say_written(files: WantedFiles, out: Output) -> None:
         out.say(f"Written: {shown_path(files.html)}")
 
 
-def _code_of(judgement: RegressionJudgement, strict: bool) -> int:
+def _say_code(judgement: RegressionJudgement, strict: bool, out: Output) -> int:
+    """Say why the exit code is not 0, if it is not. Returns it."""
     if judgement.outcome is RegressionOutcome.REGRESSED:
+        out.alert(f"Exit code {EXIT_THRESHOLD}: a figure got worse by more than is allowed.")
         return EXIT_THRESHOLD
-    return EXIT_INVALID if strict and judgement.outcome is RegressionOutcome.NOT_DECIDED else EXIT_GOOD
+    if strict and judgement.outcome is RegressionOutcome.NOT_DECIDED:
+        out.alert(f"Exit code {EXIT_INVALID}: not everything could be judged, and --strict was given.")
+        return EXIT_INVALID
+    return EXIT_GOOD

@@ -17,6 +17,7 @@ from ruamel.yaml.error import YAMLError
 
 from tidegauge.fairness import normal_settings, without_places
 from tidegauge.limiting.disturbance import OTHERS_SHARE_MIN
+from tidegauge.model.disturbance import SWITCH
 from tidegauge.model.trial import family
 from tidegauge.numbers import plural, rounded, size
 from tidegauge.plain import Parts, differing, flatten, grouped, json_parts
@@ -27,6 +28,8 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """What runs are called that are put beside each other, in order."""
 NOT_THERE = "not given"
 NOT_RECORDED = "not recorded"
+_DIGEST_LENGTH = 12
+"""Of digests that are shown."""
 
 KINDS = ("labels", "host", "others", "software", "settings", "campaign")
 """Of facts, in the order in which differences are listed; what else ran on a host is one of the host's."""
@@ -72,7 +75,10 @@ class DisclosedRun:
 
 
 def merge_disclosed(trials: Sequence[Disclosed]) -> Disclosed:
-    """What trials of one system disclosed as one, without their own places: of a setting all values that it had."""
+    """What trials of one system disclosed as one, without their own places: of a setting all values that it had.
+
+    Of digests their beginnings.
+    """
     values: dict[tuple[str, str, str], set[str]] = {}
     for trial in trials:
         for key, value in normal_settings(trial.settings).items():
@@ -85,7 +91,7 @@ def merge_disclosed(trials: Sequence[Disclosed]) -> Disclosed:
         {key: " and ".join(sorted(of_setting)) for key, of_setting in values.items()},
         all_of(lambda trial: trial.server_java),
         all_of(lambda trial: trial.client_java),
-        all_of(lambda trial: trial.digest),
+        all_of(lambda trial: trial.digest[:_DIGEST_LENGTH]),
         tuple(dict.fromkeys(without_places(flag) for trial in trials for flag in trial.jvm_flags)),
         tuple(dict.fromkeys(without_places(flag) for trial in trials for flag in trial.worker_flags)),
     )
@@ -180,6 +186,8 @@ def others_words(run: StoredRun) -> str:
         return NOT_RECORDED
     kinds = sorted({disturbance.what.value for result in run.measured for disturbance in result.disturbances})
     disturbed = f"; disturbed: {', '.join(kinds)}" if kinds else ""
+    excused = sum(result.is_excused for result in run.measured)
+    disturbed += f", not judged in {plural(excused, 'trial')} ({SWITCH}=report)" if excused else ""
     unseen = sum(all(account.disturbing is None for account in result.accounts) for result in run.measured)
     disturbed += f"; not recorded in {plural(unseen, 'trial')}" if unseen else ""
     if max(shares) < OTHERS_SHARE_MIN:
@@ -199,7 +207,7 @@ def host_differences(runs: Sequence[StoredRun]) -> list[Difference]:
 def settings_digest(disclosed: Disclosed) -> str:
     """Twelve hex digits over all settings in force, equal where the settings are."""
     plain = {" ".join(key): value for key, value in normal_settings(disclosed.settings).items()}
-    return hashlib.sha256(repr(sorted(plain.items())).encode()).hexdigest()[:12]
+    return hashlib.sha256(repr(sorted(plain.items())).encode()).hexdigest()[:_DIGEST_LENGTH]
 
 
 def _differences_of_kind(kind: str, sides: Sequence[Mapping[str, str]]) -> list[Difference]:
@@ -264,7 +272,7 @@ def _software_versions(disclosed: DisclosedRun) -> dict[str, str]:
         versions[name] = ", ".join(labels)
         details = [disclosed.disclosed[label] for label in labels if label in disclosed.disclosed]
         for subject, values in (
-            ("files", [digest[:12] for files in details for digest in files.digest.split(", ")]),
+            ("files", [files.digest for files in details]),
             ("servers' Java", [files.server_java for files in details]),
             ("clients' Java", [files.client_java for files in details]),
         ):

@@ -46,7 +46,7 @@ def sizes_of_given(kind: SizeKind, path: Path, source: Source, key: KeyPath) -> 
     try:
         bodies_bytes = _bytes_of_files(path) if kind is SizeKind.FILES else [len(line) for line in _lines_of(path)]
     except (OSError, ValueError) as error:
-        source.complain(key, f"'{path}' {error}" if isinstance(error, ValueError) else str(error))
+        _complain_of_file(source, key, path, error)
         return None
     if not bodies_bytes:
         why = "all lines are empty" if kind is SizeKind.LINES else "it has no file with anything in it"
@@ -68,7 +68,7 @@ def parse_key_file(name: str, source: Source, key: KeyPath) -> KeyFile | None:
     try:
         lines = _lines_of(Path(path))
     except (OSError, ValueError) as error:
-        source.complain(key, f"'{path}' {error}" if isinstance(error, ValueError) else str(error))
+        _complain_of_file(source, key, path, error)
         return None
     problem = _problem_of_keys(lines)
     if problem:
@@ -76,6 +76,10 @@ def parse_key_file(name: str, source: Source, key: KeyPath) -> KeyFile | None:
         return None
     times = Counter(lines)
     return KeyFile(path, len(lines), len(times), max(times.values()) / len(lines))
+
+
+def _complain_of_file(source: Source, key: KeyPath, path: Path | str, error: OSError | ValueError) -> None:
+    source.complain(key, f"'{path}' {error}" if isinstance(error, ValueError) else str(error))
 
 
 def _problem_of_keys(lines: list[bytes]) -> str:

@@ -555,6 +555,11 @@ class MeasuredResult(TrialResult):
     sending: Sending | None = field(default=None, metadata={"if_any": True})
 
     @property
+    def is_excused(self) -> bool:
+        """Whether what others disturbed would have been judged, had a variable not let it decide nothing."""
+        return any(disturbance.excused for disturbance in self.disturbances)
+
+    @property
     def lost(self) -> int:
         """Acknowledged messages that did not arrive, over all subscriptions; none where nothing was sent."""
         return 0

@@ -52,8 +52,7 @@ def command_words(run: StoredRun, verb: Sequence[str], repeat: int | None = None
 
 def variables_before(run: StoredRun) -> str:
     """What must stand before the command for the same validity: the variable that let disturbances decide nothing."""
-    excused = any(disturbance.excused for result in run.measured for disturbance in result.disturbances)
-    return f"{SWITCH}=report " if excused else ""
+    return f"{SWITCH}=report " if any(result.is_excused for result in run.measured) else ""
 
 
 def option_words(key: str, value: object) -> list[str]:
@@ -165,7 +164,7 @@ def worth_acting_on(facts: RunFacts) -> Worth:
             advice.append(RunAdvice(f"{where_words(affected, len(results), names)} {busy}", advised))
     noted = [result for result in results if any(disturbance.harm is Harm.NOTED for disturbance in result.disturbances)]
     if noted:
-        noted.sort(key=lambda result: not any(disturbance.excused for disturbance in result.disturbances))
+        noted.sort(key=lambda result: not result.is_excused)
         worst = next(disturbance for disturbance in noted[0].disturbances if disturbance.harm is Harm.NOTED)
         as_in = ", in the first of them" if len(noted) > 1 else ""
         excused = "" if worst.excused is None else f", which {SWITCH}=report let decide nothing"

@@ -21,9 +21,23 @@ from sentence_templates import Claim, claims_of, modules_of
 
 from tidegauge import store
 from tidegauge.campaign.run.recorded import Recorded
-from tidegauge.cli import doctor, ending, fleet, history, omb, one_line, ready, reports, reproducing, resuming, running
+from tidegauge.cli import (
+    comparing,
+    doctor,
+    ending,
+    fleet,
+    history,
+    omb,
+    one_line,
+    ready,
+    reports,
+    reproducing,
+    resuming,
+    running,
+)
 from tidegauge.cli.main import run_command
 from tidegauge.cli.options import RunOptions, WantedFiles
+from tidegauge.comparison.regression import RegressionOutcome
 from tidegauge.errors import AccessRefusedError, RunFailedError, TidegaugeError, UserError
 from tidegauge.fleet import ray_node
 from tidegauge.model.trial import Validity
@@ -342,6 +356,11 @@ def against_earlier(*, is_there: bool) -> Scene:
     return scene
 
 
+def judged(outcome: RegressionOutcome, *, strict: bool = False) -> Scene:
+    judgement: Any = SimpleNamespace(outcome=outcome)
+    return lambda _: heard(lambda out: comparing._say_code(judgement, strict, out))
+
+
 def examined(interruption: bool = False) -> Scene:
     """What `doctor` says meanwhile, or as it is interrupted."""
 
@@ -519,6 +538,9 @@ def newest(*scales: str) -> Scene:
 
 
 SCENES: dict[str, Scene] = {
+    "judged: regressed": judged(RegressionOutcome.REGRESSED, strict=True),
+    "judged: undecided": judged(RegressionOutcome.NOT_DECIDED),
+    "judged: undecided, strictly": judged(RegressionOutcome.NOT_DECIDED, strict=True),
     "a report planned": planned_report,
     "a report, its first campaign finished": reproduced("finished", ""),
     "a report, its campaigns finished": reproduced("finished", "finished"),
@@ -591,6 +613,8 @@ SCENES: dict[str, Scene] = {
     "a silent cluster of a file": cluster(answers=False, file="clusters.yaml"),
 }
 CLAIMS = [
+    Claim("Exit code {}: a figure got worse by", "judged: regressed", "judged: undecided, strictly"),
+    Claim("Exit code {}: not everything could be", "judged: undecided, strictly", "judged: undecided"),
     Claim("Not decided: there is no earlier", "the first night", "the second night"),
     *claims_of("examined", "looked at", "{} ... (about {} left)", "What one load generator can make"),
     Claim("What this machine allows ...", "looked at", "a refused port"),

@@ -68,6 +68,10 @@ def test_what_is_equal_or_better_or_worse_by_less_than_allowed_ends_with_0(
         after = stored_run(runs, day, slower(factor))
         assert "No regression: none of 4 figures" in compared(capsys, "--against", before, after, "--strict", code=0)
     assert "REGRESSED" in compared(capsys, before, after, "--regression", "1%", code=4)
+    assert run_command(["compare", before, after, "--regression", "1%"]) == 4
+    assert capsys.readouterr().err == "Exit code 4: a figure got worse by more than is allowed.\n"
+    assert run_command(["compare", before, after, "--regression", "20%", "--strict"]) == 0
+    assert capsys.readouterr().err == ""
     one_only = compared(capsys, before, after, "--regression", "response_ms_p99=1%", code=4)
     assert "Regression: 1 of 4 figures" in one_only
     assert "at most 1.01x is allowed: REGRESSED" in one_only
@@ -84,6 +88,8 @@ def test_what_is_open_says_how_many_repeats_would_decide(
     assert "not decided, about" in text
     assert "more repeats in each run would decide (so far 3 and 3)" in text
     assert "Not decided" in compared(capsys, "--against", before, after, "--strict", code=3)
+    assert run_command(["compare", "--against", before, after, "--strict"]) == 3
+    assert "Exit code 3: not everything could be judged, and --strict was given." in capsys.readouterr().err
     junit = tmp_path / "x.xml"
     compared(capsys, "--against", before, "--junit", str(junit), code=0)
     assert ElementTree.fromstring(junit.read_text()).attrib["skipped"] == "4"

@@ -1051,6 +1051,14 @@ def _others(*shares: float | None) -> list[str]:
     return [others_words(run_of(*(replace(one, accounts=had) for one, had in zip(_kafka(), seen, strict=False))))]
 
 
+def _disturbing(excused: Harm | None) -> list[str]:
+    """What others disturbed in a trial, and whether that decided nothing."""
+    harm = Harm.INVALID if excused is None else Harm.NOTED
+    disturbance = Disturbance(Disturbed.CPU, harm, "others had 0.8 of 2 CPUs", "stop them", excused=excused)
+    (one, *_) = _kafka()
+    return [others_words(run_of(replace(one, accounts=(account(others=0.8),), disturbances=(disturbance,))))]
+
+
 SCENES |= {
     "the same twice": lambda: _told(_compared(_kafka(), _kafka())),
     "the same within a time": lambda: _told(replace(_compared(_kafka(), _kafka()), same_within=SameWithin(ms=1.0))),
@@ -1129,6 +1137,8 @@ SCENES |= {
     "others had much": lambda: _others(0.4),
     "others had much in one trial": lambda: _others(0.4, None),
     "others not recorded": lambda: _others(None),
+    "others disturbed": lambda: _disturbing(None),
+    "others excused": lambda: _disturbing(Harm.INVALID),
 }  # fmt: skip
 CLAIMS += [
     Claim("these figures are not known to be at the same", "another level", "the same twice"),
@@ -1206,6 +1216,7 @@ CLAIMS += [
     Claim("only in {}: {}", "a system more", "the same twice"),
     Claim("under {} of the CPUs{}", "others had little", "others had much"),
     Claim("; not recorded in {}", "others had much in one trial", "others had much"),
+    Claim(", not judged in {} ({}=report)", "others excused", "others disturbed"),
     Claim("{} of the CPUs{}{}", "others had much", "others not recorded"),
 ]
 

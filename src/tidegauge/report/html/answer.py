@@ -451,11 +451,7 @@ def _validity_badge(run: StoredRun) -> Badge:
     measured = _trials_asked_for(run)
     numbers = {kind: sum(result.validity is kind for result in measured) for kind in Validity}
     bad = numbers[Validity.INVALID] > 0
-    excused = sum(
-        any(disturbance.excused for disturbance in result.disturbances)
-        for result in measured
-        if isinstance(result, MeasuredResult)
-    )
+    excused = sum(isinstance(result, MeasuredResult) and result.is_excused for result in measured)
     state = BAD if bad else DOUBT if numbers[Validity.DOUBTFUL] or excused else GOOD
     words = ", ".join(f"{number} {kind.shown}" for kind, number in numbers.items() if number)
     words += f", {excused} disturbed and not judged" if excused else ""

@@ -1,6 +1,7 @@
 package io.tidegauge.worker.engine.load;
 
 import io.tidegauge.worker.engine.message.FileLines;
+import io.tidegauge.worker.engine.message.PayloadPool;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -11,9 +12,6 @@ import java.util.function.Supplier;
 
 /** The distinct keys of a trial's messages, and the rule by which each message gets one. */
 public final class KeySet {
-  /** Of a file of keys. */
-  private static final long BYTES_MAX = 16L << 20;
-
   private final Keys.Rule rule;
   private final Supplier<byte[][]> source;
 
@@ -36,7 +34,7 @@ public final class KeySet {
   public static KeySet ofLines(Path file) throws IOException {
     Map<String, Integer> places = new LinkedHashMap<>();
     int[] turns =
-        FileLines.read(file, BYTES_MAX).stream()
+        FileLines.read(file, PayloadPool.POOL_BYTES_MAX).stream()
             .mapToInt(line -> places.computeIfAbsent(text(line), key -> places.size()))
             .toArray();
     if (turns.length == 0) {
