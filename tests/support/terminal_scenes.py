@@ -740,6 +740,7 @@ _ANSWERS: Mapping[str, Callable[[], StoredRun]] = {
 }
 
 _READY = ReadyCampaign("quick", "a first look", "quick.yaml", ("kafka",), 2, 120.0)
+_COUNTED = replace(UNKNOWN_RATE, messages=10**8, measure_s=60.0, measure_s_max=3600.0)
 _PLANS: Mapping[str, Scene] = {
     "ready campaigns": lambda _: shown(campaigns_list([_READY], "tidegauge")),
     "plan": lambda _: plan_of(),
@@ -767,8 +768,9 @@ _PLANS: Mapping[str, Scene] = {
     "plan at an unknown rate, disk measured": lambda _: plan_of(UNKNOWN_RATE, full=FullSpeed(5e8)),
     "plan of late readers": lambda _: plan_of(replace(spec(), late=LATE)),
     "plan of late readers at an unknown rate": lambda _: plan_of(replace(UNKNOWN_RATE, late=LATE)),
-    "plan of messages at an unknown rate": lambda _: plan_of(
-        replace(UNKNOWN_RATE, messages=10**8, measure_s=60.0, measure_s_max=3600.0)
+    "plan of messages at an unknown rate": lambda _: plan_of(_COUNTED),
+    "plan of messages and late readers at unknown rates": lambda _: plan_of(
+        _COUNTED, replace(UNKNOWN_RATE, late=LATE, trial_id="0002-catch-up-kafka")
     ),
     "plan of messages, bounded as expected": lambda _: plan_of(
         replace(UNKNOWN_RATE, messages=10**8, measure_s=60.0, measure_s_max=60.0)

@@ -208,21 +208,23 @@ def time_words(trials: Sequence[TrialSpec], seconds_expected: float) -> str:
     open_ended = [trial.late for trial in unknown if trial.late is not None]
     counted = [trial for trial in unknown if trial.messages and trial.measure_s < trial.measure_s_max]
     whole = duration(seconds_expected)
+    if not counted and not open_ended:
+        return f"Takes about {whole} on a calm machine, once everything is fetched. Nothing was started."
+    words = f"Takes {'up to ' if open_ended else ''}{whole} on a calm machine, once everything is fetched"
     if counted:
         assumed, longest = (duration(max(map(attrgetter(name), counted))) for name in ("measure_s", "measure_s_max"))
-        return (
-            f"Takes {whole} on a calm machine, once everything is fetched, if a number of messages takes {assumed}: "
-            f"at a rate that is found during the run it may take {longest}, in {plural(len(counted), 'trial')}. "
-            "Nothing was started."
+        words += (
+            f", if a number of messages takes {assumed}: at a rate that is found during the run it may take {longest}, "
+            f"in {plural(len(counted), 'trial')}"
         )
-    if not open_ended:
-        return f"Takes about {whole} on a calm machine, once everything is fetched. Nothing was started."
-    longest = duration(max(late.chase_s_max for late in open_ended))
-    return (
-        f"Takes up to {whole} on a calm machine, once everything is fetched: {plural(len(open_ended), 'trial')} may "
-        f"read a backlog for {longest} at most. Writing it, at a rate that is found during the run, is assumed to last "
-        "as long. Nothing was started."
-    )
+    if open_ended:
+        longest = duration(max(late.chase_s_max for late in open_ended))
+        words += ". " if counted else ": "
+        words += (
+            f"{plural(len(open_ended), 'trial')} may read a backlog for {longest} at most. Writing it, at a rate that "
+            "is found during the run, is assumed to last as long"
+        )
+    return words + ". Nothing was started."
 
 
 def _trial_table(rows: Sequence[Sequence[TrialSpec]]) -> WordTable:

@@ -133,14 +133,22 @@ LISTS = (
         "plan of messages at an unknown rate",
     ),
     Claim(
-        "Takes {} on a calm machine, once everything is fetched, if",
+        ", if a number of messages takes {}: at a rate",
         "plan of messages at an unknown rate",
         "plan of messages, bounded as expected",
     ),
+    Claim("Takes {}{} on a calm machine, once", "plan of late readers at an unknown rate", "runs listed"),
+    *(
+        Claim("{} may read a backlog for {} at most. Writing it", true_in, false_in)
+        for true_in, false_in in (
+            ("plan of late readers at an unknown rate", "plan of late readers"),
+            ("plan of messages and late readers at unknown rates", "plan of messages at an unknown rate"),
+        )
+    ),
     Claim(
-        "Takes up to {} on a calm machine, once everything is fetched",
+        ", if a number of messages takes {}: at a rate",
+        "plan of messages and late readers at unknown rates",
         "plan of late readers at an unknown rate",
-        "plan of late readers",
     ),
     Claim("{}, in random order within each block:", "plan of a sweep", "plan"),
     Claim("{} ({}) may be in flight over all producers", "plan", "plan of reading"),
