@@ -449,9 +449,9 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "one trial disturbed": lambda: run_of(*pair(disturbances=(_NOTED,))),
     "one trial disturbed and not judged": lambda: run_of(*pair(disturbances=(replace(_NOTED, excused=Harm.INVALID),))),
     "both trials disturbed": lambda: run_of(*each(pair(), disturbances=(_NOTED,))),
-    "a careful run warned of them": lambda: run_of(
+    "a run of one's own warned of them": lambda: run_of(
         *pair(warnings=reasons_of("not steady while measured: the rate was falling", kind=ReasonKind.UNSTEADY)),
-        campaign_path="campaigns/careful.yaml",
+        campaign_path="own.yaml",
     ),
     "invalid and not kept up": lambda: spoilt(warnings=NOT_KEPT_UP),
     "threshold of another version": lambda: run_of(*pair(), thresholds=("nothing known < 5",)),
@@ -881,7 +881,7 @@ _OTHERS: Mapping[str, Scene] = {
         ReasonKind.UNSTEADY, "not steady while measured: the rate was falling"
     ),
     "a run of OMB's files warned of them": lambda base: said(
-        replace(_RUNS["a careful run warned of them"](), campaign_path="omb/w.yaml", path=of_omb(base))
+        replace(_RUNS["a run of one's own warned of them"](), campaign_path="omb/w.yaml", path=of_omb(base))
     ),
     "a run of OMB's files": lambda base: said(
         replace(ended("failed", *pair()), campaign_path="omb/w.yaml", path=of_omb(base))

@@ -17,7 +17,7 @@ from tidegauge.model.attest import AttestVerdict, Means
 from tidegauge.model.disturbance import SWITCH, Disturbed, Harm
 from tidegauge.model.finding import Finding
 from tidegauge.model.reason import ReasonKind
-from tidegauge.model.trial import MeasuredResult, TrialResult, Validity
+from tidegauge.model.trial import LoadSpec, MeasuredResult, TrialResult, Validity
 from tidegauge.numbers import as_sentence, capitalized, of_all, plural
 from tidegauge.plain import grouped
 from tidegauge.report import thresholds
@@ -107,8 +107,8 @@ class Worth:
     more: int
 
 
-_CAREFUL = "careful.yaml"
-_LONGER = f"measure longer (campaigns/{_CAREFUL} does)"
+_CAREFUL = " (campaigns/careful.yaml does)"
+_MOVED = (ReasonKind.WARM_UP_UNSTEADY, ReasonKind.UNSTEADY)
 _CLOSE_OTHERS = "close other programs, or use a machine with more CPUs"
 _ADVISED: tuple[tuple[tuple[ReasonKind, ...], str, str], ...] = (
     ((ReasonKind.CPU_WAIT,), "the clients waited for a CPU", _CLOSE_OTHERS),
@@ -132,9 +132,9 @@ _ADVISED: tuple[tuple[tuple[ReasonKind, ...], str, str], ...] = (
         "the load generator was near its limit",
         "use more of them (--workers), or more CPUs",
     ),
-    ((ReasonKind.WARM_UP_UNSTEADY, ReasonKind.UNSTEADY), "figures still moved while measured, or just before", _LONGER),
+    (_MOVED, "figures still moved while measured, or just before", ""),
 )
-"""Kinds of warnings, what they are about in words, and what to do."""
+"""Kinds of warnings, what they are about in words, and what to do; "" where trials decide it."""
 
 
 def worth_acting_on(facts: RunFacts) -> Worth:
@@ -157,10 +157,8 @@ def worth_acting_on(facts: RunFacts) -> Worth:
         if affected:
             waited = ReasonKind.CPU_WAIT in kinds
             busy = f"{words} ({busy_words(affected)})" if waited else words
-            # A careful run is as long already, and files of others have their own times.
-            else_longer = Path(run.campaign_path).name == _CAREFUL or kept_omb_files(run.path)
-            longer = "measure longer" if else_longer else _LONGER
-            advised = _for_more_cpu(affected) if waited else longer if remedy == _LONGER else remedy
+            steadier = _for_steadier_figures(run, affected) if kinds == _MOVED else ""
+            advised = _for_more_cpu(affected) if waited else steadier or remedy
             advice.append(RunAdvice(f"{where_words(affected, len(results), names)} {busy}", advised))
     noted = [result for result in results if any(disturbance.harm is Harm.NOTED for disturbance in result.disturbances)]
     if noted:
@@ -385,6 +383,24 @@ def _for_more_cpu(waited: Sequence[MeasuredResult]) -> str:
     return _CLOSE_OTHERS
 
 
+def _for_steadier_figures(run: StoredRun, unsteady: Sequence[MeasuredResult]) -> str:
+    """What makes figures steadier: a longer window, or of more messages; a longer warm-up where that alone was not."""
+    moved = [result.spec for result in unsteady if result.is_warned_of(ReasonKind.UNSTEADY)]
+    counted = [isinstance(spec, LoadSpec) and spec.messages > 0 for spec in moved]
+    more = "allow a longer warm-up"
+    if moved:
+        more = (
+            "measure more messages" if all(counted) else f"measure longer{', or more messages' if any(counted) else ''}"
+        )
+    # Other campaigns may be as long already.
+    return f"{more}{_CAREFUL if _is_quick(run) else ''}"
+
+
+def _is_quick(run: StoredRun) -> bool:
+    """Whether it is a run of the campaign that has a verb of its own."""
+    return run.name == Path(run.campaign_path).stem == "quick"
+
+
 def _ending_of_unfinished(run: StoredRun, program: str, reason_shown: bool) -> Ending:
     kept_words = f"{len(run.results)} of {run.trials_expected} trials are kept"
     next_step = _next_step(run, program)
@@ -423,6 +439,5 @@ def again_words(run: StoredRun, program: str, repeat: int | None = None, *, by_f
         # Where the driver file is, the run does not know: what it keeps of it has no password.
         words = ["omb", shown_path(path), "--driver", drivers[0]]
         return f"{program} {shlex.join(words)} (the driver file by its path, and the options that you gave)"
-    ready = run.name == path.stem == "quick" and not by_file
-    verb = ["quick"] if ready else ["run", shown_path(path) if path.name else "CAMPAIGN"]
+    verb = ["quick"] if _is_quick(run) and not by_file else ["run", shown_path(path) if path.name else "CAMPAIGN"]
     return f"{program} {shlex.join(command_words(run, verb, repeat))}"

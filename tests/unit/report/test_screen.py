@@ -503,6 +503,33 @@ def test_advice_is_given_once_for_each_kind_and_the_rest_is_counted(tmp_path: Pa
     assert worth.more == 2
 
 
+MOVED = Reason(ReasonKind.UNSTEADY, "not steady while measured: x")
+MOVED_BEFORE = Reason(ReasonKind.WARM_UP_UNSTEADY, "the warm-up never became steady: y")
+
+
+@pytest.mark.parametrize(
+    ("messages", "reasons", "remedy"),
+    [
+        ((0, 0), (MOVED,), "measure longer"),
+        ((50_000, 50_000), (MOVED, MOVED_BEFORE), "measure more messages"),
+        ((50_000, 0), (MOVED,), "measure longer, or more messages"),
+        ((0, 50_000), (MOVED_BEFORE,), "allow a longer warm-up"),
+    ],
+)
+def test_what_makes_figures_steadier_is_what_these_trials_can_have_more_of(
+    tmp_path: Path, messages: Sequence[int], reasons: Sequence[Reason], remedy: str
+) -> None:
+    results = [
+        replace(one, spec=replace(one.spec, messages=each), warnings=tuple(reasons))
+        for one, each in zip(pair(), messages, strict=True)
+    ]
+    run = stored(tmp_path, *results)
+    (quick,) = worth_acting_on(RunFacts(run)).advice
+    assert quick.remedy == f"{remedy} (campaigns/careful.yaml does)"
+    (own,) = worth_acting_on(RunFacts(replace(run, campaign_path="own.yaml"))).advice
+    assert own.remedy == remedy, "its trials may be as long as those of the careful campaign, or longer"
+
+
 @pytest.mark.parametrize("kind", ["invalid trial", "failed trial", "failed run", "undecided"])
 def test_where_a_long_reason_of_the_exit_code_is_whole_is_said_and_so(tmp_path: Path, kind: str) -> None:
     long = f"Because of {' '.join(f'word-{number}' for number in range(90))}"
