@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attest_scenes import NONE, Stage, all_at, only_the_first, outcome_of, staged
-from attestation_samples import attestation, cut, cycle, outcome, witness
+from attestation_samples import SPEC, attestation, cut, cycle, outcome, witness
 from cut_samples import cut as read_after
 from history_files import TRIAL, record, write
 from sentence_scenes import Scene, Texts, make_tests
@@ -19,12 +19,21 @@ from wrong_servers import AcknowledgesBeforeItWrites, Honest, LacksInOneCopy
 from tidegauge.attestation.data_files import Copy
 from tidegauge.attestation.evidence import RecordKind, read_history
 from tidegauge.attestation.judging import judge_scenarios, promise_of_level
-from tidegauge.attestation.record import earlier_cuts
+from tidegauge.attestation.record import attestation_of, earlier_cuts
 from tidegauge.attestation.scenario import describe_scenario, why_impossible
 from tidegauge.attestation.words import attest_outcome, attest_sentences
 from tidegauge.campaign.run import running_trial
 from tidegauge.errors import StartFailedError
-from tidegauge.model.attest import AttestOutcome, AttestPlan, AttestVerdict, FileSystem, Means, Scenario
+from tidegauge.model.attest import (
+    Attestation,
+    AttestOutcome,
+    AttestPlan,
+    AttestVerdict,
+    CycleOutcome,
+    FileSystem,
+    Means,
+    Scenario,
+)
 from tidegauge.model.level import LevelChoice
 
 MODULES = [*modules_of("attestation"), "campaign/run/trial/attest_cycle.py", "campaign/run/trial/attest.py"]
@@ -94,6 +103,15 @@ def carrying(**changes: Any) -> Scene:
     return lambda _: str(earlier_cuts([attestation(**changes)]))
 
 
+MIXED = (cycle(lost=7), cycle(figures={"lost": 7, "corrupt": 2, "broken": 9}, witness=witness()))
+
+
+def kept_of(cycles: Sequence[CycleOutcome]) -> Attestation:
+    """What is kept of these cycles of all nodes."""
+    (judged,) = judge_scenarios(1, 3, [Scenario.ALL], outcome(*cycles), LOSING)
+    return attestation_of(SPEC, judged, outcome(*cycles))
+
+
 def possible(scenario: Scenario, nodes: int) -> Scene:
     return lambda _: why_impossible(scenario, nodes) or "possible"
 
@@ -140,6 +158,7 @@ PURE: dict[str, Scene] = {
             ]
         )
     ),
+    "refuted by a loss and by damage in one scenario": lambda _: str(earlier_cuts([kept_of(MIXED)])),
     "a loss that the level allows": carrying(verdict=AttestVerdict.REFUTED, lost=7, losing_cuts=1, promised=False),
     "a lagging majority of 2 nodes": possible(Scenario.LAGGING_MAJORITY, 2),
     "a lagging majority of 3 nodes": possible(Scenario.LAGGING_MAJORITY, 3),
@@ -147,6 +166,7 @@ PURE: dict[str, Scene] = {
     "the leader of 3 nodes": possible(Scenario.LEADER, 3),
     "a line on cuts that were read after": line(cycle()),
     "a line on a cut that was not read after": line(cycle(**GONE)),
+    "a line on a cut that lost and damaged": line(*MIXED),
     "a record cut short": written(ACKNOWLEDGED, cut_bytes=3),
     "an outcome of what was never sent": written(ACKNOWLEDGED, record(RecordKind.ACKNOWLEDGED, 9, 50)),
     "two outcomes": written(ACKNOWLEDGED, record(RecordKind.UNKNOWN, 0, 120)),
@@ -281,6 +301,11 @@ CLAIMS = [
     Claim("damaged or not in every read after", "refuted by damage", "refuted by a loss"),
     Claim("{} lost in {} ({}{})", "refuted by a loss", "refuted by damage"),
     Claim(", and damaged or not in every read after", "refuted by a loss and by damage", "refuted by a loss"),
+    Claim(
+        ", and damaged or not in every read after",
+        "refuted by a loss and by damage in one scenario",
+        "refuted by a loss",
+    ),
     Claim("; as the level allows, {}", "a loss that the level allows", "refuted by a loss"),
     # attestation/scenario.py
     Claim("no cut: the same procedure", "power: none", "crash: none"),
@@ -314,6 +339,11 @@ CLAIMS = [
     Claim("of {} lost messages {} are in", "the lost are in data files", "1 message is lost"),
     Claim("none of the {} lost messages", "1 message is lost", "the lost are in data files"),
     Claim("{}{}, {} of {} acknowledged messages lost", "a line on cuts that were read after", "nothing is lost"),
+    Claim(
+        ", {} damaged or not in every read",
+        "a line on a cut that lost and damaged",
+        "a line on cuts that were read after",
+    ),
     Claim(
         "; after {} not everything could be read",
         "a line on a cut that was not read after",
@@ -353,3 +383,11 @@ def test_servers_that_start_are_waited_for_as_those_of_other_trials_are(texts: T
 
 def test_what_no_server_serves_is_not_said_to_be_kept(texts: Texts) -> None:
     assert any("kafka-1 was killed by signal 9" in text for text in texts.of("servers that never serve again"))
+
+
+def test_damage_is_counted_beside_what_was_lost(texts: Texts) -> None:
+    assert texts.of("refuted by a loss and by damage in one scenario") == (
+        "REFUTED: 14 lost in 2 cuts (all), and damaged or not in every read after 1 of them",
+    )
+    (trial_line,) = texts.of("a line on a cut that lost and damaged")
+    assert trial_line.endswith("14 of 12,000 acknowledged messages lost, 2 damaged or not in every read")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from tidegauge.attestation.judging import Judged
+from tidegauge.attestation.judging import Judged, cut_results
 from tidegauge.fairness import normal_settings
 from tidegauge.model.attest import FUSE_LABEL, Attestation, AttestOutcome, AttestVerdict, FileSystem, Means
 from tidegauge.model.level import CutsStanding, EarlierCuts
@@ -61,6 +61,7 @@ def attestation_of(spec: AttestSpec, judged: Judged, outcome: AttestOutcome) -> 
         loss_per_cut_max=judgement.loss_per_cut_max,
         witness=judgement.witness.sentence() if judgement.witness else "",
         in_files=sum(searched) if searched else None,
+        damaging_cuts=sum(cut.broken > cut.cycle.lost for cut in cut_results(judged.cycles)),
     )
 
 
@@ -97,7 +98,7 @@ def _losses_in_cuts(attestations: Sequence[Attestation], suffix: str) -> str:
     )
     scenarios = ", ".join(dict.fromkeys(attestation.scenario.value for attestation in attestations))
     # What was acknowledged was there damaged, or in some reads only: nothing is lost, and the promise is broken.
-    broken = sum(attestation.losing_cuts for attestation in attestations if not attestation.lost)
+    broken = sum(attestation.cuts_with_damage for attestation in attestations)
     if broken and not lost:
         return f"damaged or not in every read after {broken} of {plural(cuts, 'cut')} ({scenarios}{suffix})"
     also = f", and damaged or not in every read after {broken} of them" if broken else ""

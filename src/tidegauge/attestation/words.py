@@ -133,9 +133,11 @@ def attest_outcome(plan: AttestPlan, outcome: AttestOutcome) -> str:
     """One attestation trial in one line: what its cuts lost, whatever that means."""
     cuts = sum(len(cycle.cuts) for cycle in outcome.cycles)
     lost = sum(cycle.lost for cycle in outcome.cycles)
+    damaged = sum(cycle.figures.get("broken", 0) for cycle in outcome.cycles) - lost
     acked = sum(cycle.acked for cycle in outcome.cycles)
     unread = sum(bool(cycle.unreadable) for cycle in outcome.cycles)
-    more = f"; after {plural(unread, 'cycle')} not everything could be read" if unread else ""
+    more = f", {damaged:,} damaged or not in every read" if damaged > 0 else ""
+    more += f"; after {plural(unread, 'cycle')} not everything could be read" if unread else ""
     return (
         f"{plural(cuts, 'cut')}{_named(plan.means, plan.file_system)}, {lost:,} of {acked:,} acknowledged messages lost"
         f"{more}"

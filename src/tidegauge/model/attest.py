@@ -147,6 +147,8 @@ class Attestation:
         promised: whether the level promises that nothing is lost in this scenario, or rules out what was seen, as every
             level does damage; `promise` says why something may be lost, or not.
         losing_cuts: in how many of the cuts something acknowledged was lost or damaged.
+        damaging_cuts: after how many of them something acknowledged was damaged or not in every read, be it beside
+            what was lost. Earlier versions did not keep it: read `cuts_with_damage`.
         loss_per_cut_max: upper bound of the probability that such a cut loses something, 95 %.
         witness: the plainest broken promise, in words; "" if none was broken.
         in_files: of the lost, how many were found in the servers' data files; None where nothing was lost.
@@ -179,6 +181,12 @@ class Attestation:
     in_files: int | None = None
     started_at: str = ""
     run: str = ""
+    damaging_cuts: int = 0
+
+    @property
+    def cuts_with_damage(self) -> int:
+        """Its damaging cuts; where they were not kept and nothing was lost, all that broke something."""
+        return self.damaging_cuts or (0 if self.lost else self.losing_cuts)
 
     @property
     def label(self) -> str:

@@ -300,8 +300,11 @@ def _broken_how(finding: Finding) -> str:
     """What became of acknowledged messages, and in what: a power cut, or what is less than one."""
     refuted = [attestation for attestation in finding.attestations if attestation.verdict is AttestVerdict.REFUTED]
     label = next((attestation.label for attestation in refuted), "")
-    lost = not refuted or any(attestation.lost for attestation in refuted)
-    became = "was lost" if lost else "was damaged, or not there each time it was read,"
+    became = "was damaged, or not there each time it was read,"
+    if not any(attestation.cuts_with_damage for attestation in refuted):
+        became = "was lost"
+    elif any(attestation.lost for attestation in refuted):
+        became = f"was lost, and some {became}"
     return f"{became} ({label})" if label else f"{became} in a power cut"
 
 

@@ -194,11 +194,11 @@ def _without(name: str, keep: Callable[[Any], bool]) -> StoredRun:
     return replace(run, trials=tuple(one for one in run.trials if keep(one)))
 
 
-def _lost_in_cuts(lost: int = 5) -> StoredRun:
+def _lost_in_cuts(lost: int = 5, damaging_cuts: int = 0) -> StoredRun:
     """What some cuts broke: lost, or without any loss damaged."""
     run, _ = run_named("attest")
     (found,) = run.findings
-    broken = attestation(verdict=CutVerdict.REFUTED, losing_cuts=2, lost=lost)
+    broken = attestation(verdict=CutVerdict.REFUTED, losing_cuts=2, lost=lost, damaging_cuts=damaging_cuts)
     return replace(run, findings=(replace(found, refuted=True, attestations=(broken,)),))
 
 
@@ -344,6 +344,7 @@ SCENES |= {
     "crashes": lambda: answered(_crashed()),
     "lost in cuts": lambda: answered(_lost_in_cuts()),
     "damaged in cuts": lambda: answered(_lost_in_cuts(0)),
+    "lost and damaged in cuts": lambda: answered(_lost_in_cuts(5, damaging_cuts=1)),
     "short messages": lambda: answered(one_run(**_worked(payload=Payload(10)))),
     "a shared subscription": lambda: answered(one_run(**_worked(subscription_type=SubscriptionType.SHARED))),
     "not all repeated": lambda: answered(
@@ -377,6 +378,7 @@ CLAIMS = [
     Claim("{} Damage was not checked of messages without", "short messages", "one-system"),
     Claim("{} Order was not checked of shared", "a shared subscription", "short messages"),
     Claim(", damaged or not in every read after {}", "damaged in cuts", "lost in cuts"),
+    Claim(", damaged or not in every read after {}", "lost and damaged in cuts", "lost in cuts"),
     Claim("Of {} acknowledged messages, as far as they were looked for", "behind", "one-system"),
     Claim("Of {} acknowledged messages, as far as they were looked for", "behind, and some lost", "some lost"),
     Claim("{} In {} nobody read.", "some were not read", "sweep-of-levels"),

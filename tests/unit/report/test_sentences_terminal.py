@@ -46,6 +46,8 @@ ENDING = (
     Claim("what {} acknowledged {}: durability is refuted", "refuted", "not refuted"),
     Claim("The witness: {} show {}", "refuted", "not refuted"),
     Claim("was damaged, or not there each time it was read,", "refuted by damage", "refuted"),
+    Claim("was lost, and some {}", "refuted by a loss and damage", "refuted"),
+    Claim("was lost, and some {}", "refuted by a loss and damage", "refuted by damage"),
     Claim("{} in a power cut", "refuted", "refuted by crashes"),
     Claim("acknowledged messages were lost, and messages arrived damaged", "lost and damaged", "damaged"),
     Claim("acknowledged messages were lost", "lost", "damaged"),

@@ -246,7 +246,7 @@ def _cuts_badges(run: StoredRun) -> list[Badge]:
         cuts_made = plural(sum(attestation.cuts for attestation in cuts), "cut") + (f" ({label})" if label else "")
         text = f"{cuts_made}: lost {count(lost)} acknowledged messages"
         # What came back damaged, or not in every read, is broken and not lost.
-        broken = sum(attestation.losing_cuts for attestation in cuts if not attestation.lost)
+        broken = sum(attestation.cuts_with_damage for attestation in cuts)
         text += f", damaged or not in every read after {plural(broken, 'cut')}" if broken else ""
         badges.append(Badge(state, f"REFUTED in {text}" if state == BAD else text, "", "durability"))
     return badges
