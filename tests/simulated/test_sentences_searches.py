@@ -61,6 +61,7 @@ VERDICTS: dict[str, Scene] = {
     "3 messages are lost": judged(subscription(backlog=3, lost=3)),
     "3 messages are late": judged(subscription(backlog=3, late=3)),
     "nobody could look for 3 messages": judged(subscription(backlog=3, untraced=3)),
+    "2 messages are late and nobody could look for 1": judged(subscription(backlog=3, late=2, untraced=1)),
     "3 messages are still on their way": judged(subscription(backlog=3)),
     "1 message is damaged": judged(subscription(corrupt=1)),
     "900 of 300,000 sends fail": judged(result(failed=900)),
@@ -196,6 +197,19 @@ def hesitant(spec: LoadSpec) -> LoadResult:
     return trial(spec, spec.msgs_per_s or 1_000.0)
 
 
+def interrupted_at_second_confirmation(system: Callable[[LoadSpec], LoadResult]) -> Any:
+    first: list[LoadSpec] = []
+
+    def measure(spec: LoadSpec) -> LoadResult:
+        if spec.is_confirmation:
+            if first:
+                raise KeyboardInterrupt
+            first.append(spec)
+        return system(spec)
+
+    return measure
+
+
 def dying(error: BaseException) -> Any:
     def measure(spec: LoadSpec, found: LoadResult) -> LoadResult:
         raise error
@@ -221,6 +235,15 @@ SEARCHES: dict[str, Scene] = {
         confirmations(halved, 51_000.0), **BOUNDS
     ),
     "confirmations of the generator's": lambda _: searching(confirmations(spoilt)),
+    "an interruption in the second goal's confirmation": lambda _: summary_of(
+        searching(interrupted_at_second_confirmation(Queue(20_000.0, random.Random(4))), goals=TWO)
+    ),
+    "an interruption after a confirmation that failed": lambda _: summary_of(
+        searching(interrupted_at_second_confirmation(confirmations(halved)))
+    ),
+    "a confirmation that fails before one of the generator's": lambda _: summary_of(
+        searching(confirmations(lambda spec, _, number: halved(spec) if number == 1 else spoilt(spec)))
+    ),
     "a stall in the first confirmation": lambda _: searching(
         confirmations(lambda spec, found, number: stalled(spec) if number == 1 else found)
     ),
@@ -386,7 +409,15 @@ CLAIMS = [
     Claim("{} was still {} messages behind", "3 messages are still on their way", "3 messages are late"),
     Claim("{} never came to {}, {}", "3 messages are late", "3 messages are still on their way"),
     Claim("though they are in the topic", "3 messages are late", "nobody could look for 3 messages"),
-    Claim("and whether they are lost is not known", "nobody could look for 3 messages", "3 messages are late"),
+    *(
+        Claim("and whether they are lost is not known", "nobody could look for 3 messages", false_in)
+        for false_in in ("3 messages are late", "2 messages are late and nobody could look for 1")
+    ),
+    Claim(
+        "though {} of them are in the topic",
+        "2 messages are late and nobody could look for 1",
+        "nobody could look for 3 messages",
+    ),
     Claim("{} {} {} ms > {} ms{}", "hardly above a limit", "at a limit"),
     Claim("{} to {} ms", "clocks leave a limit open", "clocks leave it below a limit"),
     Claim("clocks of load hosts leave {}", "clocks leave a limit open", "clocks leave it below a limit"),
@@ -404,6 +435,16 @@ CLAIMS = [
     ),
     Claim("no rate was confirmed{}", "less than min-rate", "a search with an answer"),
     Claim(", the search was at {} msg/s", "a user who interrupts", "less than min-rate"),
+    Claim(
+        ", the search was at {} msg/s",
+        "a user who interrupts",
+        "a confirmation that fails before one of the generator's",
+    ),
+    Claim(
+        "the rate that passed the search failed",
+        "an interruption after a confirmation that failed",
+        "an interruption in the second goal's confirmation",
+    ),
     Claim("sustains {}{} msg/s", "a search with an answer", "confirmations that never hold"),
     Claim("{}{}, confirmed over {} s", "a search with an answer", "confirmations that never hold"),
     # search/sustained.py
@@ -529,3 +570,9 @@ def test_shared_servers_are_not_fresh(texts: Texts) -> None:
         said = texts.of(scene)
         assert any("now its confirmation." in text for text in said)
         assert not any("fresh servers" in text for text in said)
+
+
+def test_what_was_confirmed_before_an_interruption_stays_confirmed(texts: Texts) -> None:
+    first, second = texts.of("an interruption in the second goal's confirmation")
+    assert "sustains" in first and "NOT DECIDED" not in first
+    assert "no rate was confirmed" in second and "NOT DECIDED: interrupted" in second

@@ -127,6 +127,8 @@ def _broken_clauses(result: LoadResult) -> Iterator[GoalVerdict]:
             # Waiting ended because nothing more came, so no length of time is named.
             missing = plural(sub.late + sub.untraced, "acknowledged message")
             why = "and whether they are lost is not known" if sub.untraced else "though they are in the topic"
+            if sub.late and sub.untraced:
+                why = f"though {sub.late:,} of them are in the topic; whether the others are lost is not known"
             yield _broken_clause("backlog", f"{missing} never came to {sub.name}, {why}", False)
         elif sub.backlog:
             limit = f"{trimmed(result.spec.drain_s_max)} s"
@@ -249,7 +251,8 @@ def _answer_words(outcome: GoalOutcome) -> str:
     if confirmed is None:
         search_end = (
             f", the search was at {bracket_words(outcome.lower_msgs_per_s, outcome.upper_msgs_per_s)} msg/s"
-            if outcome.lower_msgs_per_s
+            # Below what failed its confirmation no search was.
+            if outcome.lower_msgs_per_s and not outcome.stepped_down
             else ""
         )
         return f"no rate was confirmed{search_end}"

@@ -207,6 +207,8 @@ class SustainedSearch:
         self._callbacks = callbacks
         self._steps: list[_Step] = []
         self._confirmations: dict[float, list[LoadResult]] = {}
+        # Of goals that are confirmed or on the way: what is known so far.
+        self._outcomes: dict[str, GoalOutcome] = {}
         self._controller = _make_controller(len(self._goals), space, self._outcomes_at_rate)
         self._ran_out = False
 
@@ -219,12 +221,17 @@ class SustainedSearch:
         """Search, then confirm. Errors of the trials pass through."""
         with contextlib.suppress(EnoughError):
             self._controller.search(measurer=_Unused(), debug=lambda _: None)
-        outcomes = enumerate(self._outcomes_so_far())
-        return tuple(self._confirm_goal(outcome, len(self._goals) - number) for number, outcome in outcomes)
+        for number, outcome in enumerate(self._outcomes_so_far()):
+            self._outcomes[outcome.goal.name] = self._confirm_goal(outcome, len(self._goals) - number)
+        return tuple(self._outcomes[goal.name] for goal in self._goals)
 
     def unfinished(self, problem: str) -> tuple[GoalOutcome, ...]:
-        """What is known of each goal when something ended the search; nothing of it is confirmed."""
-        return tuple(replace(outcome, problem=problem) for outcome in self._outcomes_so_far())
+        """What is known of each goal when something ended the search: of one that was confirmed, its answer."""
+        outcomes = [self._outcomes.get(outcome.goal.name, outcome) for outcome in self._outcomes_so_far()]
+        return tuple(
+            outcome if outcome.confirmation or outcome.problem else replace(outcome, problem=problem)
+            for outcome in outcomes
+        )
 
     def _outcomes_so_far(self) -> list[GoalOutcome]:
         """The bounds of each goal as they stand."""
@@ -344,6 +351,7 @@ class SustainedSearch:
             # What was undecided above no longer matters: something is broken below it.
             problem = f"no confirmation held; the last, at {_rate_words(msgs_per_s)}: {verdict.clause}"
             outcome = GoalOutcome(outcome.goal, None, msgs_per_s, verdict, stepped_down=steps_down + 1)
+            self._outcomes[outcome.goal.name] = outcome
             lower = max(self._space.min_msgs_per_s, msgs_per_s * (1 - self._space.width))
             if lower >= msgs_per_s:
                 break
