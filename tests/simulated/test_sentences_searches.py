@@ -117,14 +117,15 @@ def sized(
         parsed = SIZING.options.model_validate({"of": "partitions", "rate": "50k", "largest": 64, **options})
         lab = FakeLab(measure, [])
         SIZING.run(parsed, SIZING.plan(parsed, replace(spec_of(SIZING.name, SYSTEM))), lab)
-        return lab.decisions, [finding.summary for finding in lab.findings]
+        return lab.decisions, [(finding.summary, list(finding.rows)) for finding in lab.findings]
 
     return scene
 
 
-def doubtful_confirmation(spec: LoadSpec, found: LoadResult) -> LoadResult:
-    reasons = reasons_of("the disk was slow")
-    return replace(found, validity=Validity.DOUBTFUL, reasons=reasons) if spec.is_confirmation else found
+def confirmed_as(validity: Validity) -> Callable[[LoadSpec, LoadResult], LoadResult]:
+    """Confirmations that sustain the load in spite of this."""
+    changes = {"validity": validity, "reasons": reasons_of("the disk was slow")}
+    return lambda spec, found: replace(found, **changes) if spec.is_confirmation else found  # type: ignore[arg-type]
 
 
 SIZES: dict[str, Scene] = {
@@ -137,7 +138,8 @@ SIZES: dict[str, Scene] = {
     "the least size that was asked for": sized(smallest=9),
     "a lucky size": sized(luck=1.4),
     "a size whose trials are spoilt": sized(change=lambda spec, _: invalid(spec, 25_000.0)),
-    "a size with a doubtful confirmation": sized(change=doubtful_confirmation),
+    "a size with a doubtful confirmation": sized(change=confirmed_as(Validity.DOUBTFUL)),
+    "a size with a confirmation of no latency": sized(change=confirmed_as(Validity.INVALID)),
 }
 
 
@@ -530,7 +532,7 @@ CLAIMS += [
     Claim("{} at least for {}", "a size", "a size beyond the range"),
     Claim("fewer were not asked for", "the least size that was asked for", "a size"),
     Claim("{} passed the search and failed", "a lucky size", "a size"),
-    Claim("the confirmation is DOUBTFUL: {}", "a size with a doubtful confirmation", "a size"),
+    Claim("the confirmation is {}: {}", "a size with a doubtful confirmation", "a size"),
     Claim("{} ({}; that more sustain what fewer", "a size", "a size beyond the range"),
 ]
 texts, test_every_sentence_is_listed, test_a_sentence_is_said_where_it_is_true_and_not_beside = make_tests(
@@ -576,3 +578,12 @@ def test_what_was_confirmed_before_an_interruption_stays_confirmed(texts: Texts)
     first, second = texts.of("an interruption in the second goal's confirmation")
     assert "sustains" in first and "NOT DECIDED" not in first
     assert "no rate was confirmed" in second and "NOT DECIDED: interrupted" in second
+
+
+def test_a_size_confirmed_by_what_is_no_measure_of_latency_has_none(texts: Texts) -> None:
+    said = texts.of("a size with a confirmation of no latency")
+    assert any("8 partitions at least" in text and "no measure of latency: the disk was slow" in text for text in said)
+    _, findings = sized(change=confirmed_as(Validity.INVALID))(Any)  # type: ignore[arg-type]
+    ((_, rows),) = findings
+    (confirmed,) = [row for row in rows if str(row["state"]).endswith("confirmed")]
+    assert confirmed["response p99, ms"] is None

@@ -29,7 +29,7 @@ from tidegauge.model.trial import (
     trial_id_in_step,
 )
 from tidegauge.numbers import count, plural, trimmed
-from tidegauge.search.goals import Goal, GoalVerdict, PassFail
+from tidegauge.search.goals import Goal, GoalVerdict, PassFail, doubt_of_confirmation
 from tidegauge.search.smallest import Range, SizeCallbacks, SizeOutcome, SmallestSearch
 from tidegauge.statistics.figures import SMALLEST
 
@@ -217,8 +217,8 @@ def _answer_sentence(options: SizingOptions, outcome: SizeOutcome, trials: int) 
         parts.append(f"{outcome.failed:,} failed{clause}")
     if outcome.stepped_up:
         parts.append(f"{plural(outcome.stepped_up, 'smaller number')} passed the search and failed the confirmation")
-    if outcome.confirmation.validity is Validity.DOUBTFUL:
-        parts.append(f"the confirmation is DOUBTFUL: {outcome.confirmation.reasons[0]}")
+    if doubt := doubt_of_confirmation(outcome.confirmation):
+        parts.append(doubt)
     return f"{'; '.join(parts)} ({made}; that more sustain what fewer do is assumed)"
 
 
@@ -228,7 +228,9 @@ def _row_of_number(options: SizingOptions, number: int, verdict: GoalVerdict, ou
     return {
         options.of.value: f"{number:,}",
         "state": f"{state}, confirmed" if confirmed else state,
-        "response p99, ms": confirmed.response.p99_ms if confirmed else None,
+        "response p99, ms": confirmed.response.p99_ms
+        if confirmed and confirmed.validity is not Validity.INVALID
+        else None,
     }
 
 

@@ -217,6 +217,14 @@ class GoalOutcome:
         return self.confirmation.spec.msgs_per_s if self.confirmation else None
 
 
+def doubt_of_confirmation(confirmation: LoadResult) -> str:
+    """What must be read with a confirmation that held, "" if it is valid."""
+    if confirmation.validity is Validity.VALID:
+        return ""
+    validity_words = "DOUBTFUL" if confirmation.validity is Validity.DOUBTFUL else "no measure of latency"
+    return f"the confirmation is {validity_words}: {confirmation.reasons[0]}"
+
+
 def bracket_words(lower_msgs_per_s: float | None, upper_msgs_per_s: float | None) -> str:
     """ "[81,250, 85,300]"; "?" for a bound that is not known."""
     return f"[{_rate_words(lower_msgs_per_s)}, {_rate_words(upper_msgs_per_s)}]"

@@ -33,9 +33,18 @@ from MLRsearch.discrete_result import DiscreteResult
 from MLRsearch.load_stats import LoadStats
 
 from tidegauge.model.reason import ReasonKind
-from tidegauge.model.trial import LoadResult, Validity
+from tidegauge.model.trial import LoadResult
 from tidegauge.numbers import count
-from tidegauge.search.goals import INVALID, Goal, GoalOutcome, GoalVerdict, PassFail, bracket_words, judge_goal
+from tidegauge.search.goals import (
+    INVALID,
+    Goal,
+    GoalOutcome,
+    GoalVerdict,
+    PassFail,
+    bracket_words,
+    doubt_of_confirmation,
+    judge_goal,
+)
 
 _ONE_TRIAL = 1.0
 _WEIGHT = {outcome: _ONE_TRIAL / 2 if outcome is PassFail.FAIL else _ONE_TRIAL for outcome in PassFail}
@@ -381,10 +390,7 @@ class SustainedSearch:
     def _remark_on_confirmation(self, outcome: GoalOutcome, result: LoadResult) -> str:
         """ "" or what must be read with a confirmation that held."""
         lower, upper = outcome.lower_msgs_per_s or 0.0, outcome.upper_msgs_per_s
-        doubts = []
-        if result.validity is not Validity.VALID:
-            validity_words = "DOUBTFUL" if result.validity is Validity.DOUBTFUL else "no measure of latency"
-            doubts.append(f"the confirmation is {validity_words}: {result.reasons[0]}")
+        doubts = list(filter(None, [doubt_of_confirmation(result)]))
         verdicts = [judge_goal(outcome.goal, confirmation) for confirmation in self._confirmations[lower]]
         if failed := next((verdict.clause for verdict in verdicts if verdict.outcome is PassFail.FAIL), ""):
             doubts.append(f"another confirmation at the same rate failed: {failed}")
