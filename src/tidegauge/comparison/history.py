@@ -134,7 +134,7 @@ class HistoryPart:
         conditions: by their names, all the same in its runs.
         is_found: whether its figures are what the experiment found, and not those of its trials.
         apart: the conditions by which it differs from other parts about the same system and experiment.
-        left_out: runs whose trials of it are all INVALID.
+        left_out: runs whose trials of it are all INVALID, whatever their others are.
     """
 
     campaign: str
@@ -151,7 +151,7 @@ class HistoryPart:
 
 @dataclass(frozen=True)
 class RunHistory:
-    """All parts. `without_figures`: runs that have no measured trial."""
+    """All parts. `without_figures`: runs that have nothing that can be compared, such as one whose search is open."""
 
     parts: tuple[HistoryPart, ...]
     without_figures: tuple[StoredRun, ...]
@@ -180,7 +180,9 @@ class _Sample:
 
     @property
     def usable(self) -> tuple[MeasuredResult, ...]:
-        """Trials that are not INVALID."""
+        """Trials that are not INVALID; of what is decided all, since INVALID says that a trial's latency is none."""
+        if self.findings:
+            return self.results
         return tuple(result for result in self.results if result.validity is not Validity.INVALID)
 
     @property

@@ -136,7 +136,7 @@ def how_sure(history: RunHistory) -> str:
 def history_report(history: RunHistory) -> RenderableType:
     """A table for each part with a row for each figure, then what changed, and how sure that is."""
     if not history.parts:
-        return Paragraph("None of these runs has a trial with a figure.")
+        return Paragraph("None of these runs has a figure to compare.")
     groups = [list(_part_lines(part)) for part in history.repeated_parts]
     notes = list(map(Paragraph, history_notes(history)))
     return Group(*with_blank_lines(*groups, notes))
@@ -148,11 +148,8 @@ def history_notes(history: RunHistory) -> list[str]:
     names = [run.path.name for run in history.without_figures]
     notes = (
         how_sure(history),
-        f"{plural(alone, 'experiment')} of which only one run has figures {'is' if alone == 1 else 'are'} left out "
-        "(--json has all)."
-        if alone
-        else "",
-        f"Without a measured trial: {join_first(names, DIFFERENCES_SHOWN)}." if names else "",
+        "What only one run asked under the same conditions is left out (--json has all)." if alone else "",
+        f"Without a figure to compare: {join_first(names, DIFFERENCES_SHOWN)}." if names else "",
     )
     return list(filter(None, notes))
 
@@ -201,7 +198,7 @@ def part_remarks(part: HistoryPart, all_words: str = "the page and --json have a
         remarks.append(f"{len(doubted)} of {plural(len(part.entries), 'run')} DOUBTFUL or disturbed: {names}")
     if part.left_out:
         names = join_first([run.path.name for run in part.left_out], DIFFERENCES_SHOWN)
-        remarks.append(f"left out, since every trial of it is INVALID: {names}")
+        remarks.append(f"left out, since all their trials of this are INVALID: {names}")
     differing = [entry for entry in part.entries if entry.differences]
     if differing:
         kinds = join_with_and(list(dict.fromkeys(one.kind for entry in differing for one in entry.differences)))

@@ -15,10 +15,12 @@ from run_samples import spec
 from sentence_templates import Claim, claims_of, template_of, unlisted
 
 from tidegauge.comparison.history import RunHistory, history_of_runs
+from tidegauge.model.finding import Finding
 from tidegauge.model.trial import RateRule, Validity
 from tidegauge.report.history import history_report
 from tidegauge.report.html.history_parts import history_plots
 from tidegauge.report.html.page import history_page
+from tidegauge.statistics.figures import SUSTAINABLE
 from tidegauge.store.read import StoredRun
 
 MODULES = (
@@ -64,7 +66,17 @@ def _stepped(night: int, commit: str = "abc") -> StoredRun:
     return nightly_run(night, nightly_results([scale]), commit=commit)
 
 
+def _searched(night: int, *, decided: bool = True) -> StoredRun:
+    """A search, whose confirmation is no measure of latency, or which is open."""
+    step = replace(spec(experiment="max-throughput"), trial_id="0001-max-throughput-s01-confirm", exploratory=True)
+    found = Finding("0001-max-throughput", "max-throughput", step.system, 0, decided, (), figures={SUSTAINABLE: 5e4})
+    trial = replace(nightly_results([1.0], step)[0], spec=step, validity=Validity.INVALID)
+    return nightly_run(night, [trial], findings=(found,))
+
+
 SCENES |= {
+    "a search confirmed by what is no measure of latency": lambda: _history(map(_searched, range(2))),
+    "a search that is open beside others": lambda: _history([_calm(0), _calm(1), _searched(2, decided=False)]),
     "a change": lambda: _history(nightly_runs()),
     "a change in calm": lambda: _history(_stepped(night) for night in range(24)),
     "calm": lambda: _history(map(_calm, range(14))),
@@ -87,14 +99,15 @@ CLAIMS = (
     Claim("no change can be told, since the runs were at", "other rates", "alike rates"),
     Claim("{} INVALID and left out", "a trial INVALID", "calm"),
     Claim("Changes were looked for in {} series.", "calm", "few runs"),
-    Claim("None of these runs has a trial with a figure.", "nothing", "few runs"),
-    Claim("{} of which only one run has figures {} left out ", "one run", "few runs"),
-    Claim("Without a measured trial: {}.", "nothing", "few runs"),
+    Claim("None of these runs has a figure to compare.", "nothing", "few runs"),
+    Claim("What only one run asked under the same", "one run", "few runs"),
+    Claim("What only one run asked under the same", "one run", "a search confirmed by what is no measure of latency"),
+    Claim("Without a figure to compare: {}.", "a search that is open beside others", "few runs"),
     Claim("{} No change was found.", "calm", "a change"),
     Claim("{} of {}: {} {} in the first, {} {} in the last.", "calm", "nothing"),
     Claim("Bars: 95% intervals over the trials of a run", "a change", "calm"),
     *claims_of("a change", "calm", "{} of {} DOUBTFUL or disturbed: {}", "Hollow: DOUBTFUL or disturbed."),
-    *claims_of("a change", "calm", "left out, since every trial of it is INVALID: {}", "not all the same ({}):"),
+    *claims_of("a change", "calm", "left out, since all their trials of this", "not all the same ({}):"),
     *claims_of("a change", "calm", "the page and --json have all", "the table of runs has all"),
     Claim("Upright lines: changes; level ones", "a change", "calm"),
     Claim("other than in the run before", "calm", "nothing"),
@@ -119,3 +132,21 @@ def test_a_sentence_is_said_where_it_is_true_and_not_where_it_is_false(claim: Cl
     template = template_of(claim, MODULES)
     assert any(map(template.is_in, said_of(claim.true_in))), "it is not said where it is true"
     assert [text for text in said_of(claim.false_in) if template.is_in(text)] == [], "it is said where it is false"
+
+
+def test_a_rate_that_was_confirmed_counts_though_its_trial_is_no_measure_of_latency() -> None:
+    (part,) = SCENES["a search confirmed by what is no measure of latency"]().parts
+    assert (len(part.entries), part.left_out) == (2, ())
+    assert [figure.figure.name for figure in part.figures] == [SUSTAINABLE]
+    assert not any("INVALID" in text for text in said_of("a search confirmed by what is no measure of latency"))
+
+
+def test_a_run_whose_other_trials_are_valid_has_none_of_them_called_invalid() -> None:
+    def night(number: int, of_peak: Validity) -> StoredRun:
+        peak = replace(spec(experiment="peak"), trial_id="0009-peak")
+        (invalid,) = nightly_results([1.0], peak, validity=of_peak)
+        return nightly_run(number, [*nightly_results([1.0]), invalid])
+
+    history = _history([night(0, Validity.VALID), night(1, Validity.INVALID)])
+    (left_out,) = [line for line in printed(history_report(history)).splitlines() if "left out" in line]
+    assert "all their trials of this are INVALID" in left_out
