@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -246,6 +246,17 @@ def engine_in_flight(case: Case, neutral: Mapping[Property, Fact]) -> Fact:
 def strictest_bound(first: Fact, *others: Fact) -> Fact:
     """The bound that acts, of several: the lowest."""
     return min((first, *others), key=lambda fact: fact.value if isinstance(fact.value, float | int) else math.inf)
+
+
+HazardRule = Callable[[Case], Iterable[Hazard]]
+
+
+def hazards_of_clients(
+    case: Case, of_producers: Iterable[HazardRule], of_consumers: Iterable[HazardRule]
+) -> list[Hazard]:
+    """Hazards that lie in what producers do, where there are any, and in what consumers do, likewise."""
+    rules = (*(of_producers if case.workload.producers else ()), *(of_consumers if case.workload.subscriptions else ()))
+    return [hazard for rule in rules for hazard in rule(case)]
 
 
 def settings_in_words(pairs: Iterable[tuple[str, str]]) -> str:

@@ -445,7 +445,39 @@ TERMS: dict[str, Scene] = {
         "rabbitmq", read(case(3, "quorum"), producer={**QUEUE, "delivery_mode": "1 (transient)"})
     ),
 }
-SCENES = LEVELS | TERMS
+NOBODY_SENDS, NOBODY_READS = Workload(producers=0, existing_topics=("t",)), Workload(subscriptions=0)
+IDLE: dict[str, Scene] = {
+    "nobody sends to Kafka": hazards(
+        "kafka",
+        read(
+            case(2, nodes=3, workload=NOBODY_SENDS),
+            topic_t={"compression.type": "lz4", "flush.messages": "1"},
+            producer={REQUESTS: "1", "acks": "1"},
+        ),
+    ),
+    "nobody reads from Kafka": hazards("kafka", case(4, workload=Workload(subscriptions=0, subscription_type=SHARED))),
+    "nobody sends to Pulsar": hazards(
+        "pulsar",
+        case(
+            settings={DEDUPLICATION: "true", WAIT: "10", CHECK: "10"},
+            producer={SWITCH: "1"},
+            workload=replace(NOBODY_SENDS, partitions=4),
+        ),
+    ),
+    "nobody reads from Pulsar": hazards("pulsar", case(settings={CHECK: "10", WAIT: "10"}, workload=NOBODY_READS)),
+    "nobody sends to RabbitMQ": hazards("rabbitmq", case(4, "transient", nodes=3, workload=NOBODY_SENDS)),
+    "nobody reads from RabbitMQ": hazards(
+        "rabbitmq", case(4, "transient", consumer={"autoAck": "true"}, workload=NOBODY_READS)
+    ),
+    "two copies at 2": hazards("kafka", case(2, nodes=3, copies=2)),
+    "three copies at 2": hazards("kafka", case(2, nodes=3)),
+    "brokers compress in another way": hazards("kafka", read(case(workload=LZ4), topic_t={"compression.type": "zstd"})),
+    "more comes to the one that reads": hazards(
+        "kafka",
+        case(consumer={"fetch.min.bytes": "100000"}, msgs_per_s=250.0, workload=Workload(partitions=1, consumers=4)),
+    ),
+}
+SCENES = LEVELS | TERMS | IDLE
 
 
 def tilts(name: Property, *templates: str) -> list[Claim]:
@@ -710,7 +742,28 @@ CLAIMS = [
         "where another system waits for a majority of the copies, Kafka waits for the slowest of all",
         "{} for this alone", "nothing to set: read Kafka's higher percentiles with it in mind",
     ),
+    *claims_of(
+        "brokers compress in another way", "brokers compress",
+        "the brokers unpack what producers sent and compress it in another way",
+    ),
+    *claims_of(
+        "brokers compress", "brokers compress in another way", "the brokers compress by themselves what producers sent"
+    ),
+    *claims_of("brokers compress", "nobody sends to Kafka", "the brokers compress by themselves what producers sent"),
+    *claims_of("flush by time looked for", "nobody sends to Kafka", "level {} needs no fsync, yet by these Kafka"),
+    *claims_of("one request", "nobody sends to Kafka", "Kafka's client limits batches under way by this"),
+    *claims_of("acks=1 at 2", "nobody sends to Kafka", "level {} means acks={}: with acks={} Kafka's producer"),
+    *claims_of("acks=all at 2", "nobody sends to Kafka", "acks=all waits for every replica that is in sync"),
+    *claims_of("three copies at 2", "two copies at 2", "acks=all waits for every replica that is in sync"),
+    *claims_of("share groups", "nobody reads from Kafka", "has share groups: each partition has at most"),
+    *claims_of(
+        "a fetch waits for more than comes", "more comes to the one that reads", "at {} msg/s fewer bytes come to a"
+    ),
     # systems/pulsar/fairness.py
+    *claims_of("partitions switched", "nobody sends to Pulsar", "the producer goes on to the next partition"),
+    *claims_of("groups awaited", "nobody sends to Pulsar", "the journal collects entries for so long before"),
+    *claims_of("deduplicated", "nobody sends to Pulsar", "the brokers keep and check the sequence of every producer"),
+    *claims_of("check delayed", "nobody reads from Pulsar", "a consumer that has read everything learns of a new"),
     *claims_of("bookies unknown", "bookies known", "its bookies are not known"),
     *claims_of("bookies known", "bookies unknown", "nodes={} (layout={})"),
     *claims_of(
@@ -744,6 +797,9 @@ CLAIMS = [
         "the brokers keep and check the sequence of every producer", "{}, though Kafka's client does",
     ),
     # systems/rabbitmq/fairness.py
+    *claims_of("transient", "nobody sends to RabbitMQ", "RabbitMQ need not write these messages at all"),
+    *claims_of("one copy", "nobody sends to RabbitMQ", "RabbitMQ has no copies that nobody waits for"),
+    *claims_of("acknowledged by itself", "nobody reads from RabbitMQ", "a message counts as consumed once it was"),
     *claims_of("queues by keys", "own queue", "a queue knows no keys; with several partitions 'failover' keeps"),
     *claims_of("existing queue", "own queue", "'existing-topics' are used as they are: a queue not made with a single"),
     *claims_of("stream shared", "new stream", "every consumer reads all of a stream; 'failover' (single"),

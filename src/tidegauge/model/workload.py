@@ -386,9 +386,12 @@ class Workload:
         return self.topics * self.busy_consumers() * min(processed, self.consumer_msgs_per_s_max or float("inf"))
 
     def busy_consumers(self) -> int:
-        """Returns how many of a subscription's consumers of a topic receive messages: a partition may have one only."""
+        """Returns how many of a subscription's consumers of a topic receive messages, at most.
+
+        A partition may have one only; of topics of others nobody knows how many partitions they have.
+        """
         shared = self.subscription_type in (SubscriptionType.SHARED, SubscriptionType.KEY_SHARED)
-        return self.consumers if shared else min(self.consumers, self.partitions)
+        return self.consumers if shared or self.existing_topics else min(self.consumers, self.partitions)
 
     def processing_cpus(self, msgs_per_s: float | None) -> float:
         """Returns the CPUs that processing takes on average at a rate, None = as much as there is; 0 where it waits."""

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from run_samples import spec
 
-from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.plan.fairness import wanted_tilts
+from tidegauge.campaign.model import Campaign, SystemChoice
+from tidegauge.campaign.plan.fairness import contender_of_trial, wanted_tilts
+from tidegauge.campaign.plan.load_remarks import hazards_of_load
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.errors import UserError
+from tidegauge.fairness import Case, Property
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.processing import Processing, ProcessingKind
 from tidegauge.model.tilt import Severity
+from tidegauge.model.workload import Workload
+from tidegauge.systems import registry
 
 NAMES = ("kafka", "pulsar", "rabbitmq", "null")
 
@@ -119,7 +128,12 @@ def test_waiting_for_batches_is_remarked_on(tmp_path: Path) -> None:
     assert "waits-for-batches" not in remarks(campaign(tmp_path, "partitions: 1", rate="10"))
     assert "waits-for-batches" not in remarks(campaign(tmp_path, slow, rate="1M"))
     alone = remarks(campaign(tmp_path, slow, rate="10"))["waits-for-batches"]
-    assert "each waits 20.0 ms for another that does not come" in alone
+    assert "on average a message comes every 100 ms to a producer, so batches wait for all of their delay" in alone
+    # By chance others come within the delay, and of a batch that would take 21 ms to fill most is there after 20.
+    by_chance = remarks(campaign(tmp_path, f"{slow}, arrival: poisson", rate="48"))["waits-for-batches"]
+    nearly_full = remarks(campaign(tmp_path, f"{slow}, batch-size: 21KiB", rate="1000"))["waits-for-batches"]
+    for said in (by_chance, nearly_full):
+        assert "does not come" not in said and "far from full" not in said
     some = remarks(campaign(tmp_path, slow, rate="1000"))["waits-for-batches"]
     assert "a message comes every 1.00 ms to a producer, so batches wait for all of their delay" in some
 
@@ -139,6 +153,31 @@ def test_consumers_without_a_partition_are_remarked_on(tmp_path: Path) -> None:
     assert "idle-consumers" not in remarks(campaign(tmp_path, "partitions: 4, consumers: 4"))
     said = remarks(campaign(tmp_path, "consumers: 4"))["idle-consumers"]
     assert "so 3 of 4 receive nothing" in said
+    # How many partitions topics of others have nobody knows before the run, and a trial does not ask.
+    existing = Workload(consumers=4, existing_topics=("orders",), processing=Processing(ProcessingKind.CONSTANT, 0.01))
+    case = Case("4.3.1", 1, LevelChoice(3), existing, msgs_per_s=300.0)
+    assert hazards_of_load(case, {}) == []
+    alone = replace(case, workload=replace(existing, existing_topics=()))
+    assert [one.rule for one in hazards_of_load(alone, {})] == ["idle-consumers", "consumers-too-slow"]
+
+
+def test_what_clients_do_that_are_not_there_puts_no_system_on_unequal_terms() -> None:
+    names = {
+        Property.BATCH_SIZE,
+        Property.BATCH_DELAY,
+        Property.COMPRESSION,
+        Property.IN_FLIGHT,
+        Property.RECEIVE_QUEUE,
+    }
+
+    def named(**changes: Any) -> set[Property]:
+        trial = replace(spec(), workload=Workload(**changes))
+        compared = contender_of_trial(trial, SystemChoice("rabbitmq"), registry.system_named("rabbitmq"))
+        return names & compared.facts.keys()
+
+    assert named() == names
+    assert named(producers=0, existing_topics=("t",)) == {Property.RECEIVE_QUEUE}
+    assert named(subscriptions=0) == names - {Property.RECEIVE_QUEUE}
 
 
 def test_a_fetch_that_waits_for_more_than_comes_is_remarked_on(tmp_path: Path) -> None:

@@ -107,17 +107,27 @@ def contender_of_trial(
     """
     case = case_of(spec, choice, system, in_force)
     client_facts = system.client_facts(case)
+    idle = (
+        *(() if spec.workload.producers else _OF_PRODUCERS),
+        *(() if spec.workload.subscriptions else _OF_CONSUMERS),
+    )
+    facts_of_clients = {name: fact for name, fact in client_facts.facts.items() if name not in idle}
     clients = {
         f"{kind} {name}": value for kind in ("producer", "consumer") for name, value in case.chosen(kind).items()
     }
     servers = {**choice.settings, **{f"JVM {name}": value for name, value in choice.jvm.items()}}
     return ComparedSystem(
         label=spec.system,
-        facts={**client_facts.facts, **_facts_given_to_system(spec, choice, level), **around},
+        facts={**facts_of_clients, **_facts_given_to_system(spec, choice, level), **around},
         hazards=(*system.hazards(case), *hazards_of_load(case, client_facts.facts)),
         client_settings=_unjudged_settings(clients, client_facts.judged),
         server_settings=_unjudged_settings(servers, client_facts.judged),
     )
+
+
+_OF_PRODUCERS = (Property.BATCH_SIZE, Property.BATCH_DELAY, Property.COMPRESSION, Property.IN_FLIGHT)
+_OF_CONSUMERS = (Property.RECEIVE_QUEUE,)
+"""What decides nothing where there are none of them."""
 
 
 def _unjudged_settings(settings: Mapping[str, str], judged: frozenset[str]) -> dict[str, str]:

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping
 from tidegauge.fairness import BY_DEFINITION, NO_FIGURE, Case, Fact, Hazard, Property
 from tidegauge.model.server import SINGLE_ADDRESS
 from tidegauge.model.tilt import Severity
-from tidegauge.model.workload import Keys, SubscriptionType
+from tidegauge.model.workload import Keys
 from tidegauge.numbers import count, ms, plural, size
 
 DELAY_MS_TOLD = 2.0
 """A shorter delay of batches is small beside what else a message waits for."""
 PROCESSED_SHARE_MAX = 0.95
 """Of what consumers can process: beyond it waiting for them is nearly all that is measured (queueing theory)."""
-_BY_PARTITION = (SubscriptionType.BY_PARTITION, SubscriptionType.FAILOVER)
 
 
 def hazards_of_load(case: Case, facts: Mapping[Property, Fact]) -> list[Hazard]:
@@ -66,24 +65,19 @@ def _waits_for_batches(case: Case, facts: Mapping[Property, Fact]) -> Iterator[H
     filled_ms = interval_ms * batch_bytes / workload.payload.message_bytes
     if batch_bytes > 1 and delay_ms < filled_ms:
         whom = "a partition of a producer" if partitions > 1 else "a producer"
-        others = f"a message comes every {ms(interval_ms)} ms to {whom}"
-        why = (
-            f"{others}, so batches wait for all of their delay and are sent far from full"
-            if interval_ms < delay_ms
-            else f"{others}, so each waits {ms(delay_ms)} ms for another that does not come"
-        )
         yield _remark(
             "waits-for-batches",
             f"batches wait {ms(delay_ms)} ms at {count(case.msgs_per_s)} msg/s",
-            f"{why}: much of a response time is that delay",
+            f"on average a message comes every {ms(interval_ms)} ms to {whom}, so batches wait for all of their delay: "
+            "much of a response time is that delay",
             f"set {case.key('batch-delay')} to 0 ms, unless users of the system have this delay",
         )
 
 
 def _idle_consumers(case: Case, _facts: Mapping[Property, Fact]) -> Iterator[Hazard]:
     workload = case.workload
-    idle = workload.consumers - workload.partitions
-    if workload.subscriptions and idle > 0 and workload.subscription_type in _BY_PARTITION:
+    idle = workload.consumers - workload.busy_consumers()
+    if workload.subscriptions and idle > 0:
         yield _remark(
             "idle-consumers",
             f"{plural(workload.consumers, 'consumer')} of {plural(workload.partitions, 'partition')}",

@@ -16,6 +16,7 @@ from tidegauge.fairness import (
     Hazard,
     Property,
     engine_in_flight,
+    hazards_of_clients,
     neutral_facts,
     number_in,
     settings_in_words,
@@ -25,7 +26,7 @@ from tidegauge.model.level import LevelChoice
 from tidegauge.model.tilt import Severity
 from tidegauge.model.workload import SubscriptionType
 from tidegauge.numbers import count, ms, trimmed
-from tidegauge.systems.kafka.level import FLUSH_SCHEDULER, NEVER, UNCLEAN, client_acks
+from tidegauge.systems.kafka.level import COPIES, FLUSH_SCHEDULER, NEVER, UNCLEAN, client_acks
 
 SHARE_GROUPS_SINCE = (4, 2)
 """Share groups are ready for production from here on (KIP-932; upgrade notes of 4.2)."""
@@ -119,19 +120,16 @@ def client_facts(case: Case) -> ClientFacts:
 
 def hazards(case: Case) -> list[Hazard]:
     """See `System.hazards`."""
-    rules = (
+    of_producers = (
         _hidden_flush_hazard,
-        _unclean_election_hazard,
         _requests_in_flight_hazard,
         _acks_hazard,
         _idempotence_hazard,
         _server_compression_hazard,
         _in_sync_replicas_hazard,
-        subscription_hazard,
-        _fetch_wait_hazard,
-        _long_poll_hazard,
     )
-    return [hazard for rule in rules for hazard in rule(case)]
+    of_consumers = (subscription_hazard, _fetch_wait_hazard, _long_poll_hazard)
+    return [*_unclean_election_hazard(case), *hazards_of_clients(case, of_producers, of_consumers)]
 
 
 def _hidden_flush_hazard(case: Case) -> Iterator[Hazard]:
@@ -176,9 +174,9 @@ def _fetch_wait_hazard(case: Case) -> Iterator[Hazard]:
     fetch_bytes = number_in(case.client("consumer", "fetch.min.bytes")) or 0.0
     wait_ms = number_in(case.client("consumer", "fetch.max.wait.ms")) or FETCH_WAIT_MS
     workload = case.workload
-    consumers = workload.topics * workload.consumers
+    consumers = workload.topics * workload.busy_consumers()
     coming_bytes = case.msgs_per_s * workload.payload.message_bytes * wait_ms / 1e3 / consumers
-    if workload.subscriptions and fetch_bytes > 1 and case.msgs_per_s and coming_bytes < fetch_bytes:
+    if fetch_bytes > 1 and case.msgs_per_s and coming_bytes < fetch_bytes:
         yield Hazard(
             "fetch-waits",
             f"fetch.min.bytes={fetch_bytes:.0f}",
@@ -196,7 +194,7 @@ def _fetch_wait_hazard(case: Case) -> Iterator[Hazard]:
 def _long_poll_hazard(case: Case) -> Iterator[Hazard]:
     """Consumers that take longer for the messages of a poll than brokers wait for them."""
     workload = case.workload
-    if not workload.subscriptions or workload.processing is None:
+    if workload.processing is None:
         return
     messages = number_in(case.client("consumer", POLL_RECORDS)) or POLL_RECORDS_DEFAULT
     if workload.subscription_type is SubscriptionType.SHARED:
@@ -269,7 +267,7 @@ def _idempotence_hazard(case: Case) -> Iterator[Hazard]:
         "max.in.flight.requests.per.connection": requests > REQUESTS,
     }
     cause = next((name for name, is_cause in causes.items() if is_cause), "")
-    if off and acks in ("all", "-1") and case.workload.producers:
+    if off and acks in ("all", "-1"):
         yield Hazard(
             "idempotence",
             "enable.idempotence=false",
@@ -293,13 +291,15 @@ def _server_compression_hazard(case: Case) -> Iterator[Hazard]:
         if value not in ("", "producer", UNCOMPRESSED if sent_codec == "none" else sent_codec)
     }
     if codecs:
-        packs = codecs != {UNCOMPRESSED}
+        why = "the brokers compress by themselves what producers sent: less for the disk, more for the CPU"
+        if codecs == {UNCOMPRESSED}:
+            why = "the brokers unpack what producers sent: more for the disk and for the CPU"
+        elif sent_codec != "none":
+            why = "the brokers unpack what producers sent and compress it in another way: more for the CPU"
         yield Hazard(
             "server-compression",
             f"compression.type={'/'.join(sorted(codecs))} on its servers",
-            "the brokers compress by themselves what producers sent: less for the disk, more for the CPU"
-            if packs
-            else "the brokers unpack what producers sent: more for the disk and for the CPU",
+            why,
             NO_FIGURE,
             "Kafka's broker configuration",
             f"{case.server_remedy('compression.type', 'producer')}; or set {case.key('compression')} for all",
@@ -307,7 +307,10 @@ def _server_compression_hazard(case: Case) -> Iterator[Hazard]:
 
 
 def _in_sync_replicas_hazard(case: Case) -> Iterator[Hazard]:
-    if case.choice.level in LEVELS_WITH_COPIES and case.client("producer", "acks") not in ("0", "1"):
+    """Said where it is a difference: of two copies a majority is both."""
+    copies = {value for _, value in case.server("topic", COPIES)} or {str(case.copies or min(3, case.nodes))}
+    waits = case.client("producer", "acks") not in ("0", "1") and copies != {"2"}
+    if waits and case.choice.level in LEVELS_WITH_COPIES:
         yield Hazard(
             "in-sync-replicas",
             "acks=all waits for every replica that is in sync",

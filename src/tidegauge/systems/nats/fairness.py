@@ -13,6 +13,7 @@ from tidegauge.fairness import (
     Hazard,
     Property,
     engine_in_flight,
+    hazards_of_clients,
     neutral_facts,
 )
 from tidegauge.model.level import LevelChoice
@@ -50,7 +51,7 @@ def client_facts(case: Case) -> ClientFacts:
 
 def hazards(case: Case) -> list[Hazard]:
     """See `System.hazards`."""
-    return [*_one_copy_hazard(case), *_unwritten_hazard(case)]
+    return hazards_of_clients(case, (_one_copy_hazard, _unwritten_hazard), ())
 
 
 def _one_copy_hazard(case: Case) -> Iterator[Hazard]:
@@ -61,8 +62,8 @@ def _one_copy_hazard(case: Case) -> Iterator[Hazard]:
         yield Hazard(
             "one-copy",
             f"{COPIES}=1 on {case.nodes} nodes",
-            "a stream has no copies that nobody waits for: each message is written once where other systems write it "
-            "three times, two of them later",
+            "a stream has no copies that nobody waits for: each message is written once, where a system with such "
+            "copies writes it three times, two of them later",
             NO_FIGURE,
             DOCUMENTATION,
             "nothing to set: compare at level 1 or 2 to have as many copies everywhere",

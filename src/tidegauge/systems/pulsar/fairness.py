@@ -14,6 +14,7 @@ from tidegauge.fairness import (
     Hazard,
     Property,
     engine_in_flight,
+    hazards_of_clients,
     neutral_facts,
     number_in,
     strictest_bound,
@@ -110,16 +111,12 @@ def _node_facts(case: Case) -> tuple[Fact, Fact]:
 
 def hazards(case: Case) -> list[Hazard]:
     """See `System.hazards`."""
-    rules = (
-        _new_entries_check_hazard,
-        _partition_switch_hazard,
-        _bookie_channels_hazard,
-        _journal_group_wait_hazard,
-        _bypassed_journal_hazard,
-        _write_quorum_hazard,
-        _deduplication_hazard,
-    )
-    return [hazard for rule in rules for hazard in rule(case)]
+    of_servers = (_bookie_channels_hazard, _bypassed_journal_hazard, _write_quorum_hazard)
+    of_producers = (_partition_switch_hazard, _journal_group_wait_hazard, _deduplication_hazard)
+    return [
+        *hazards_of_clients(case, of_producers, (_new_entries_check_hazard,)),
+        *(hazard for rule in of_servers for hazard in rule(case)),
+    ]
 
 
 def _new_entries_check_hazard(case: Case) -> Iterator[Hazard]:

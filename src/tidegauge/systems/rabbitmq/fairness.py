@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from tidegauge.distribution.coordinates import is_before
 from tidegauge.durability import NODES_FOR_REPLICATION
@@ -15,6 +16,7 @@ from tidegauge.fairness import (
     Hazard,
     Property,
     engine_in_flight,
+    hazards_of_clients,
     neutral_facts,
     number_in,
     strictest_bound,
@@ -135,13 +137,8 @@ def _stream_facts(case: Case, facts: dict[Property, Fact]) -> None:
 
 def hazards(case: Case, possible: Sequence[LevelChoice]) -> list[Hazard]:
     """See `System.hazards`. `possible`: the levels and forms that this version can give in this shape."""
-    return [
-        *_automatic_acknowledgement_hazard(case),
-        *_no_confirms_hazard(case),
-        *_transient_messages_hazard(case, possible),
-        *_one_copy_hazard(case),
-        *subscription_hazard(case),
-    ]
+    of_producers = (_no_confirms_hazard, partial(_transient_messages_hazard, possible=possible), _one_copy_hazard)
+    return hazards_of_clients(case, of_producers, (_automatic_acknowledgement_hazard, subscription_hazard))
 
 
 def _automatic_acknowledgement_hazard(case: Case) -> Iterator[Hazard]:
@@ -182,8 +179,8 @@ def _one_copy_hazard(case: Case) -> Iterator[Hazard]:
         yield Hazard(
             "one-copy",
             f"queue.members=1 on {case.nodes} nodes",
-            "RabbitMQ has no copies that nobody waits for: it writes each message once where the other systems write "
-            "it three times, two of them later",
+            "RabbitMQ has no copies that nobody waits for: it writes each message once, where a system with such "
+            "copies writes it three times, two of them later",
             NO_FIGURE,
             "RabbitMQ's documentation of quorum queues and streams",
             "nothing to set: compare at level 1 or 2 to have as many copies everywhere",
