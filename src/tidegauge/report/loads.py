@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.model.trial import CONFIRMATION, AttestSpec, LoadSpec, MeasuredResult, ReadResult, TrialResult, TrialSpec
 from tidegauge.model.workload import Arrival, Keys, SubscriptionType, Workload
-from tidegauge.numbers import capitalized, count, duration, percent, plural, trimmed
+from tidegauge.numbers import capitalized, count, duration, join_first, percent, plural, trimmed
 from tidegauge.report.sending import reported_words
+
+_DIFFERING_MAX = 3
+"""Of a part of the load that differs between trials, as many as are named on one screen."""
 
 
 def compared_words(compared: ComparedTrials) -> str:
@@ -76,10 +81,24 @@ def _key_words(workload: Workload) -> str:
     return f", each with one of {plural(workload.distinct_keys, 'key')}, drawn {drawn}"
 
 
-def brief_workload(workload: Workload) -> str:
-    """What decides a rate at first sight; the full report has the rest."""
+def brief_workloads(workloads: Iterable[Workload]) -> str:
+    """What decides a rate at first sight, with what of it differs; the full report has the rest."""
+    several = list(dict.fromkeys(_brief_parts(workload) for workload in sorted(workloads, key=_smallest_first)))
+    if len({len(parts) for parts in several}) > 1:
+        return "; or ".join(", ".join(parts) for parts in several)
+    together = [join_first(list(dict.fromkeys(parts)), _DIFFERING_MAX, " or ") for parts in zip(*several, strict=True)]
+    return ", ".join(together)
+
+
+def _smallest_first(workload: Workload) -> tuple[int, ...]:
+    clients = (workload.producers, workload.subscriptions, workload.consumers)
+    return (workload.payload.message_bytes, workload.topics, workload.partitions, *clients)
+
+
+def _brief_parts(workload: Workload) -> tuple[str, ...]:
+    """What is sent, through which topics, by whom to whom, and how much in flight."""
     if workload.existing_topics:
-        return f"topics that exist: {', '.join(workload.existing_topics)}"
+        return (f"topics that exist: {', '.join(workload.existing_topics)}",)
     several = f"{plural(workload.subscriptions, 'subscription')} x " if workload.subscriptions != 1 else ""
     readers = f"{several}{plural(workload.consumers, 'consumer')}" if workload.subscriptions else "nobody who reads"
     if workload.processing is not None:
@@ -88,9 +107,10 @@ def brief_workload(workload: Workload) -> str:
         readers = f"{readers} (each {count(workload.consumer_msgs_per_s_max)} msg/s at most)"
     each = "each with " if workload.topics > 1 else ""
     return (
-        f"{workload.payload}, {plural(workload.topics, 'topic')} x "
-        f"{plural(workload.partitions, 'partition')}, {each}{plural(workload.producers, 'producer')} and {readers}, "
-        f"{workload.in_flight_messages():,} in flight at most"
+        str(workload.payload),
+        f"{plural(workload.topics, 'topic')} x {plural(workload.partitions, 'partition')}",
+        f"{each}{plural(workload.producers, 'producer')} and {readers}",
+        f"{workload.in_flight_messages():,} in flight at most",
     )
 
 

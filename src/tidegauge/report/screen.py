@@ -25,7 +25,7 @@ from tidegauge.report.ending import End, Ending, again_words, worth_acting_on
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.findings import finding_table
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet, columns, path_line, shown_path
-from tidegauge.report.loads import brief_workload
+from tidegauge.report.loads import brief_workloads
 from tidegauge.report.names import SystemNames
 from tidegauge.report.published import counts
 from tidegauge.report.tables import columns_of_axes, validity_of_all
@@ -93,6 +93,12 @@ def _head_lines(facts: RunFacts) -> Iterable[RenderableType]:
     # Who ran where on a fleet is not cut.
     host = _shorten_words(facts.host, _LINES_OF_FLEET if run.facts("hosts") else 2)
     yield Paragraph(f"{run.name}, {local_time(run.started_at)}, {trials}{state}. {host}", "bold")
+    yield from _level_lines(run)
+    if run.results:
+        yield Paragraph(f"Load: {brief_workloads([result.spec.workload for result in run.results])}.")
+
+
+def _level_lines(run: StoredRun) -> Iterable[RenderableType]:
     findings = levels_found(run.results)
     if not findings:
         return
@@ -117,9 +123,6 @@ def _head_lines(facts: RunFacts) -> Iterable[RenderableType]:
     )
     if warning := f"{levels.refuted_words(findings)}{levels.caveat_words(run.results)}":
         yield Paragraph(_shorten_words(warning.strip(), 3), "bold yellow")
-    loads = {brief_workload(result.spec.workload) for result in run.results}
-    if len(loads) == 1:
-        yield Paragraph(f"Load: {loads.pop()}.")
 
 
 def _verdict_table(verdict: ExperimentVerdict, facts: RunFacts, rows_max: int) -> Iterable[RenderableType]:

@@ -14,7 +14,7 @@ from tidegauge.config.workload import parse_message_size
 from tidegauge.errors import UserError
 from tidegauge.model.message_sizes import HEADER_BYTES, MessageSizes, SizeKind
 from tidegauge.model.workload import Payload, Workload
-from tidegauge.report.loads import brief_workload, workload_words
+from tidegauge.report.loads import brief_workloads, workload_words
 from tidegauge.worker.messages import prepare_request
 
 NAMES = ("pulsar", "null")
@@ -153,4 +153,4 @@ def test_the_load_is_named_with_its_sizes(tmp_path: Path) -> None:
     load = workload(tmp_path, "message-size: {100B: 50%, 300B: 50%}")
     words = "essages of mixed sizes (50% 100 B, 50% 300 B; 200 B on average)"
     assert workload_words(load).startswith(f"M{words}; 1 topic")
-    assert brief_workload(load).startswith(f"m{words}, 1 topic")
+    assert brief_workloads([load]).startswith(f"m{words}, 1 topic")

@@ -15,7 +15,7 @@ from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.errors import UserError
 from tidegauge.model.processing import Processing, ProcessingKind
 from tidegauge.model.workload import SubscriptionType, Workload
-from tidegauge.report.loads import brief_workload, workload_words
+from tidegauge.report.loads import brief_workloads, workload_words
 
 NAMES = ("kafka", "null")
 
@@ -168,8 +168,8 @@ def test_without_processing_consumers_are_no_limit() -> None:
 def test_the_load_is_described_with_it() -> None:
     workload = Workload(processing=Processing(ProcessingKind.EXPONENTIAL, 0.02))
     assert "1 consumer, who process each message for exponential 20ms" in workload_words(workload)
-    assert "(processing exponential 20ms)" in brief_workload(workload)
+    assert "(processing exponential 20ms)" in brief_workloads([workload])
     limited = Workload(consumer_msgs_per_s_max=500.0)
     assert "1 consumer, each of 500 msg/s at most" in workload_words(limited)
-    assert "(each 500 msg/s at most)" in brief_workload(limited)
-    assert "process" not in workload_words(Workload()) + brief_workload(Workload())
+    assert "(each 500 msg/s at most)" in brief_workloads([limited])
+    assert "process" not in workload_words(Workload()) + brief_workloads([Workload()])

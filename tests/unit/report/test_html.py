@@ -34,6 +34,7 @@ from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.tilt import Severity, Terms
 from tidegauge.model.trial import LoadResult, SubscriptionResult, Validity
 from tidegauge.model.use import Limiting, Resource
+from tidegauge.model.workload import KeyFile, Keys
 from tidegauge.report.html.answer import BAD, DOUBT, GOOD, answer
 from tidegauge.report.html.disclosure import how_to_run_again, settings
 from tidegauge.report.html.index_rows import index_row
@@ -226,6 +227,23 @@ def test_how_to_do_an_older_run_again(sample: Path) -> None:
     )
     hostile = replace(older, environment={"campaign": {"overrides": {"systems": "a; rm -rf /"}}})
     assert how_to_run_again(hostile, []).command == "tidegauge run campaign.yaml --systems 'a; rm -rf /'"
+
+
+def test_other_files_that_a_run_needs_are_named(sample: Path) -> None:
+    run = store.load_run(sample)
+    assert how_to_run_again(run, []).needs == ()
+    workload = run.planned[0].workload
+    given = replace(
+        workload,
+        payload=replace(workload.payload, file="/data/orders.jsonl"),
+        keys=Keys.FROM_FILE,
+        key_file=KeyFile("/data/users.txt", 3, 2, 0.5),
+    )
+    planned = tuple(replace(spec, workload=given) for spec in run.planned)
+    attached = replace(run, planned=planned, overrides={"attach": "/home/me/ours.yaml", "repeat": 3})
+    assert how_to_run_again(attached, []).needs == ("/home/me/ours.yaml", "/data/orders.jsonl", "/data/users.txt")
+    page = report_page(attached, store.details_of(attached))
+    assert "it needs these as well: /home/me/ours.yaml, /data/orders.jsonl, /data/users.txt:" in page
 
 
 def test_how_to_attest_again(sample: Path) -> None:

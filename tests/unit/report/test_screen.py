@@ -21,13 +21,13 @@ from tidegauge.model.events import left_out_note
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import AS_FOUND, CutsStanding, EarlierCuts, LevelChoice, LevelFinding
 from tidegauge.model.reason import Reason, ReasonKind
-from tidegauge.model.trial import LoadResult, Validity
+from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.model.workload import Payload, SubscriptionType
 from tidegauge.report.ending import End, again_words, ending, worth_acting_on
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.html.answer import answer as first_screen
-from tidegauge.report.loads import workload_words
+from tidegauge.report.loads import brief_workloads, workload_words
 from tidegauge.report.screen import LINES_MAX, run_screen
 from tidegauge.report.terminal import run_report
 from tidegauge.report.verdicts import level_phrase, verdicts
@@ -97,6 +97,21 @@ def test_an_experiment_listed_at_two_rates_has_the_table_of_each(tmp_path: Path)
     text = screen(stored(tmp_path, result(slow), result(fast)))
     rows = [line.split()[1] for line in text.splitlines() if line.startswith("Kafka ")]
     assert rows == ["20,000", "90,000"]
+
+
+def test_what_differs_of_the_load_in_a_sweep_is_said(tmp_path: Path) -> None:
+    def swept(number: int, partitions: int) -> LoadSpec:
+        made = spec(number=number)
+        workload = replace(made.workload, partitions=partitions)
+        return replace(made, workload=workload, point={"partitions": str(partitions)})
+
+    text = screen(stored(tmp_path, *(result(swept(number, size)) for number, size in ((1, 12), (2, 1)))))
+    two = "1 KiB messages, 1 topic x 1 partition or 1 topic x 12 partitions, 1 producer and 1 consumer, 5,000"
+    assert f"Load: {two}" in " ".join(text.split())
+    many = [swept(number, number) for number in range(1, 7)]
+    assert "x 3 partitions and 3 more, 1 producer" in brief_workloads([one.workload for one in many])
+    existing = replace(many[0].workload, existing_topics=("orders",))
+    assert brief_workloads([existing, many[0].workload]).startswith("topics that exist: orders; or 1 KiB messages, ")
 
 
 def test_clients_of_one_topic_are_not_said_to_be_all_there_are(tmp_path: Path) -> None:

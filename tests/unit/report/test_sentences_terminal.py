@@ -226,7 +226,7 @@ SCREEN = (
     Claim("; survival of power cuts not tested", "level claimed only", "level lost as it allows"),
     Claim("Durability: {} ({} when acknowledged): {}{}.", "two trials", "levels differ"),
     Claim("topics that exist: {}", "reading", "two trials"),
-    Claim("{}, {} x {}, {}{} and {}, {} in flight at most", "two trials", "reading"),
+    Claim("{} in flight at most", "two trials", "reading"),
     Claim("Worth acting on{}", "doubtful", "nothing to act on"),
     Claim("Nothing to act on{}.", "nothing to act on", "doubtful"),
     Claim("All of it:             {} show {}", "two trials", "plan"),

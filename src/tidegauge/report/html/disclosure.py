@@ -199,13 +199,14 @@ class Again:
     """How to make the same run again: what to save as which file, and the command.
 
     `file` "": there is nothing to save. `kept`: the command's files are in the run's directory. `here`: the command
-    where the run was made, whose files are still there; "" if they are not.
+    where the run was made, whose files are still there; "" if they are not. `needs`: other files that it names.
     """
 
     file: str
     command: str
     kept: bool = False
     here: str = ""
+    needs: tuple[str, ...] = ()
 
 
 def how_to_run_again(run: StoredRun, omb_files: Sequence[str]) -> Again:
@@ -227,7 +228,16 @@ def how_to_run_again(run: StoredRun, omb_files: Sequence[str]) -> Again:
     is_here = path.is_absolute() and is_file(path)
     local_words = ["tidegauge", *command_words(run, ["run", str(path)])]
     local_command = f"{before}{shlex.join(local_words)}" if is_here else ""
-    return Again("campaign.yaml", command, here=local_command)
+    return Again("campaign.yaml", command, here=local_command, needs=_files_needed(run))
+
+
+def _files_needed(run: StoredRun) -> tuple[str, ...]:
+    """Files that a run's campaign or its options name: with bodies or keys of messages, of a cluster, of a fleet."""
+    workloads = [spec.workload for spec in run.planned]
+    of_messages = [workload.payload.file for workload in workloads]
+    of_keys = [workload.key_file.path for workload in workloads if workload.key_file is not None]
+    of_options = [str(run.overrides[key]) for key in ("attach", "fleet") if run.overrides.get(key)]
+    return tuple(dict.fromkeys(path for path in (*of_options, *of_messages, *of_keys) if path))
 
 
 def version_words(run: StoredRun) -> str:
