@@ -592,7 +592,10 @@ def fetch(
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Fetch the files of systems into the cache ahead of a run: for images, CI, and machines that lose the network."""
+    """Fetch the files of systems ahead of a run: for images, CI, and machines that lose the network.
+
+    They are kept below `distributions` in $TIDEGAUGE_CACHE (default: ~/.cache/tidegauge).
+    """
     from tidegauge.cli.ready import fetch_systems
 
     return fetch_systems(systems or (), Output(as_json))
