@@ -60,8 +60,8 @@ def _what_would_decide(ruling: RegressionRuling) -> str:
     if min(have) < BLOCKS_MIN:
         return f"since fewer than {BLOCKS_MIN} repeats in each run give no interval (so far {have[0]} and {have[1]})"
     more = max(0, needed - min(have))
-    so_far = f"so far {have[0]} and {have[1]}"
-    return f"about {plural(more, 'more repeat')} in each run would decide whether that is kept ({so_far})"
+    repeats = plural(more, "more repeat")
+    return f"about {repeats} in each run would decide whether that is kept (so far {have[0]} and {have[1]})"
 
 
 def regression_lines(judgement: RegressionJudgement) -> list[tuple[str, RegressionOutcome]]:
