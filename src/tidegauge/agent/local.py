@@ -79,6 +79,8 @@ class LocalHost(AgentHost):
         code = self._process.returncode
         if code is not None and code < 0:
             how = f"was killed by signal {-code}"
+        elif code == 0:
+            how = "ended since it heard nothing from this command for some time, or was asked to end by SIGTERM"
         else:
             how = "has ended" if code is None else f"ended with exit code {code}"
         cause = registry.last_words(self.agent_id)

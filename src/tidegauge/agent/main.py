@@ -45,6 +45,8 @@ ORPHANS_GRACE_S = 3.0
 GIVE_UP_S = 30.0
 """A process that outlives SIGKILL this long hangs in the kernel (a dead disk, say)."""
 POLL_S = 0.03
+LOOKS_PER_LEASE = 10
+"""How often an agent that has nothing to do sees how long it slept, so that it knows when the host stood still."""
 
 
 @dataclass
@@ -260,8 +262,7 @@ class Agent:
         self._selector.register(self._controller, selectors.EVENT_READ, self._transfer_messages)
         self._selector.register(wakeups, selectors.EVENT_READ, lambda: os.read(wakeups, link.READ_BYTES))
         while not (self._closing and not self._endings and self._sweep_strays()):
-            for key, _events in self._selector.select(self._sleep_s()):
-                key.data()
+            self._await_events()
             self._children.reap()
             if not self._closing:
                 self._sampler.look_if_due()
@@ -278,11 +279,23 @@ class Agent:
         if self._close_request is not None:
             self._send_message({"id": self._close_request, "result": notes})
 
+    def _await_events(self) -> None:
+        """Wait for what comes next, and act on it.
+
+        What the agent overslept does not count against the lease: where all of a host stands still, as a virtual
+        machine that is moved does, the controller had no chance to renew it.
+        """
+        sleep_s, began_s = self._sleep_s(), time.monotonic()
+        events = self._selector.select(sleep_s)
+        self._lease_ends_s += max(0.0, time.monotonic() - began_s - sleep_s)
+        for key, _events in events:
+            key.data()
+
     def _sleep_s(self) -> float:
         if self._endings or self._sweeping:
             return POLL_S
         next_s = min(self._lease_ends_s, self._sampler.next_s)
-        return max(0.0, min(next_s - time.monotonic(), self._lease_s))
+        return max(0.0, min(next_s - time.monotonic(), self._lease_s / LOOKS_PER_LEASE))
 
     # Messages
 

@@ -128,6 +128,35 @@ def test_controller_that_hangs_loses_its_lease(state: Path, tmp_path: Path) -> N
         running.wait()
 
 
+def test_a_host_that_stands_still_loses_no_lease(state: Path, tmp_path: Path) -> None:
+    running, agent, pids = start_controller(state, tmp_path, lease_s=4.0)
+    try:
+        for pid in (running.pid, agent):
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(5.0)
+        os.kill(agent, signal.SIGCONT)
+        time.sleep(0.2)
+        running.send_signal(signal.SIGCONT)
+        time.sleep(1.5)
+        assert [runs(pid) for pid in [running.pid, agent, *pids]] == [True] * 4
+    finally:
+        os.kill(agent, signal.SIGCONT)
+        running.kill()
+        running.wait()
+    assert_all_gone(agent, pids, tmp_path)
+
+
+def test_an_agent_says_that_its_lease_was_over(state: Path, tmp_path: Path) -> None:
+    with LocalHost.open(lease_s=0.5) as host:
+        host.start(spec(tmp_path, "exec sleep 1000"))
+        host._closing.set()  # Its thread renews no more.
+        wait_until(lambda: not runs(host.agent_pid), "the agent's end")
+        with pytest.raises(
+            RunFailedError, match="ended since it heard nothing from this command for some time, or was"
+        ):
+            host.status("p")
+
+
 def test_controller_that_renews_keeps_its_lease(state: Path, tmp_path: Path) -> None:
     with LocalHost.open(lease_s=0.5) as host:
         host.start(spec(tmp_path, "exec sleep 1000"))

@@ -190,6 +190,7 @@ SCENES: dict[str, Scene] = {
     "an agent killed": agent_gone(-9),
     "an agent ended": agent_gone(1),
     "an agent just gone": agent_gone(None),
+    "an agent without a lease": agent_gone(0),
     "an agent that does not answer": agent_silent,
     "a file that can be written": written(is_there=True),
     "a file that can not be written": written(is_there=False),
@@ -233,6 +234,7 @@ CLAIMS = [
     ),
     Claim("was killed by signal {}", "an agent killed", "an agent ended"),
     Claim("ended with exit code {}", "an agent ended", "an agent just gone"),
+    Claim("ended since it heard nothing from this command for", "an agent without a lease", "an agent ended"),
     *claims_of(
         "an agent just gone", "a process that outlives SIGKILL", "The agent that holds this run's processes {}{}.",
         "Its processes end with it. Run",
