@@ -82,6 +82,11 @@ def test_kafkas_polls_that_take_longer_than_brokers_wait(
     longer = {"group.share.record.lock.duration.ms": "60000"}
     told = severities("kafka", read(one, consumer=in_force, broker_1=longer))
     assert ("long-polls" in told) is (is_told and kind is not SubscriptionType.SHARED)
+    small = replace(workload, client=replace(workload.client, receive_queue_messages=100))
+    told = severities("kafka", case(1, nodes=3, workload=small, consumer=settings))
+    assert ("long-polls" in told) is (is_told and kind is not SubscriptionType.SHARED), (
+        "of a share group it bounds polls"
+    )
 
 
 def test_without_processing_no_poll_is_long() -> None:

@@ -101,15 +101,16 @@ def _brief_parts(workload: Workload) -> tuple[str, ...]:
         return (f"topics that exist: {', '.join(workload.existing_topics)}",)
     several = f"{plural(workload.subscriptions, 'subscription')} x " if workload.subscriptions != 1 else ""
     readers = f"{several}{plural(workload.consumers, 'consumer')}" if workload.subscriptions else "nobody who reads"
-    if workload.processing is not None:
-        readers = f"{readers} (processing {workload.processing})"
-    if workload.consumer_msgs_per_s_max:
-        readers = f"{readers} (each {count(workload.consumer_msgs_per_s_max)} msg/s at most)"
+    processing = () if workload.processing is None else (f"{workload.processing} of processing",)
+    most = workload.consumer_msgs_per_s_max
+    limit = (f"{count(most)} msg/s for a consumer at most",) if most else ()
     each = "each with " if workload.topics > 1 else ""
     return (
         str(workload.payload),
         f"{plural(workload.topics, 'topic')} x {plural(workload.partitions, 'partition')}",
         f"{each}{plural(workload.producers, 'producer')} and {readers}",
+        *processing,
+        *limit,
         f"{workload.in_flight_messages():,} in flight at most",
     )
 

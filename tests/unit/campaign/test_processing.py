@@ -168,8 +168,8 @@ def test_without_processing_consumers_are_no_limit() -> None:
 def test_the_load_is_described_with_it() -> None:
     workload = Workload(processing=Processing(ProcessingKind.EXPONENTIAL, 0.02))
     assert "1 consumer, who process each message for exponential 20ms" in workload_words(workload)
-    assert "(processing exponential 20ms)" in brief_workloads([workload])
+    assert "1 consumer, exponential 20ms of processing, 5,000 in" in brief_workloads([workload])
     limited = Workload(consumer_msgs_per_s_max=500.0)
     assert "1 consumer, each of 500 msg/s at most" in workload_words(limited)
-    assert "(each 500 msg/s at most)" in brief_workloads([limited])
+    assert "1 consumer, 500 msg/s for a consumer at most, " in brief_workloads([limited])
     assert "process" not in workload_words(Workload()) + brief_workloads([Workload()])

@@ -279,7 +279,7 @@ TABLES = (
     Claim("by Zipf's law (exponent {}; {} have the commonest)", "keys by Zipf's law", "keys at random"),
     Claim("{}, who process each message for {}", "consumers that process", "two trials"),
     Claim("{}, each of {} msg/s at most", "consumers with a rate", "consumers that process"),
-    Claim("{} (each {} msg/s at most)", "consumers with a rate", "consumers that process"),
+    Claim("{} msg/s for a consumer at most", "consumers with a rate", "consumers that process"),
     Claim("{} are on several hosts: {}.", "on several hosts", "several load generators"),
     Claim("{} are too many for a table", "many load generators", "several load generators"),
     Claim(

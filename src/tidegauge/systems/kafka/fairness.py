@@ -196,8 +196,11 @@ def _long_poll_hazard(case: Case) -> Iterator[Hazard]:
     workload = case.workload
     if workload.processing is None:
         return
-    messages = number_in(case.client("consumer", POLL_RECORDS)) or POLL_RECORDS_DEFAULT
-    if workload.subscription_type is SubscriptionType.SHARED:
+    is_shared = workload.subscription_type is SubscriptionType.SHARED
+    # The client of a share group is given the queue of the workload, where that is smaller.
+    by_default = min(POLL_RECORDS_DEFAULT, workload.receive_queue_messages()) if is_shared else POLL_RECORDS_DEFAULT
+    messages = number_in(case.client("consumer", POLL_RECORDS)) or by_default
+    if is_shared:
         lock_ms = next((number_in(value) for _, value in case.server("broker", SHARE_LOCK)), None)
         allowed_ms, name = lock_ms or SHARE_LOCK_MS, SHARE_LOCK
         why = "then locks end, and messages that are still being processed are delivered to others, too"

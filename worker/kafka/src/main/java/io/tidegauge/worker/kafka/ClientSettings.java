@@ -39,7 +39,7 @@ final class ClientSettings {
   private static final String CLASSIC = "classic";
 
   /** What a share consumer throws at, by its own list. */
-  private static final Set<String> NOT_OF_SHARE_GROUPS =
+  static final Set<String> NOT_OF_SHARE_GROUPS =
       Set.of(
           ConsumerConfig.AUTO_OFFSET_RESET_CONFIG,
           ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG,
@@ -165,6 +165,14 @@ final class ClientSettings {
     }
     Map<String, Object> all = consumer(connection, spec);
     all.keySet().removeAll(NOT_OF_SHARE_GROUPS);
+    int queue = Math.max(1, spec.options().receiveQueueMessages());
+    if (queue < ConsumerConfig.DEFAULT_MAX_POLL_RECORDS
+        && !all.containsKey(ConsumerConfig.MAX_POLL_RECORDS_CONFIG)) {
+      // What a poll gave a consumer is locked for it: no other takes it meanwhile. Else the broker
+      // may give whole batches, however many records they have.
+      all.put(ConsumerConfig.MAX_POLL_RECORDS_CONFIG, queue);
+      all.putIfAbsent(ConsumerConfig.SHARE_ACQUIRE_MODE_CONFIG, "record_limit");
+    }
     return all;
   }
 

@@ -20,20 +20,30 @@ final class EffectiveSettings {
 
   private EffectiveSettings() {}
 
-  /**
-   * Adds every setting of a client to what has been collected; clients that are set alike leave one
-   * entry.
-   */
+  /** The same of a client that has all of its library's settings. */
   static void of(
       String scope,
       AbstractConfig config,
       ConfigDef definition,
       Collection<EffectiveSetting> collected) {
+    of(scope, config, definition, collected, Set.of());
+  }
+
+  /**
+   * Adds every setting of a client but those that it lacks to what has been collected; clients that
+   * are set alike leave one entry.
+   */
+  static void of(
+      String scope,
+      AbstractConfig config,
+      ConfigDef definition,
+      Collection<EffectiveSetting> collected,
+      Set<String> lacking) {
     Map<String, Object> defaults = definition.defaultValues();
     new TreeMap<>(config.values())
         .forEach(
             (name, value) -> {
-              if (!IDENTITIES.contains(name)) {
+              if (!IDENTITIES.contains(name) && !lacking.contains(name)) {
                 Object standard = defaults.get(name);
                 boolean isDefault =
                     Objects.equals(value, standard) || areAllAcks(name, value, standard);

@@ -35,6 +35,7 @@ import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.config.AbstractConfig;
 
 /**
  * A Kafka cluster. Every producer and consumer is a client of its own, with its own connections, as
@@ -268,8 +269,13 @@ final class KafkaDriver implements Driver {
     ShareConsumer consumer;
     try {
       consumer = new ShareConsumer(new KafkaShareConsumer<>(settings), spec, sink);
+      // Not ConsumerConfig, which refuses settings that only share groups have.
       EffectiveSettings.of(
-          "consumer", new ConsumerConfig(settings), ConsumerConfig.configDef(), clientSettings);
+          "consumer",
+          new AbstractConfig(ConsumerConfig.configDef(), settings, false),
+          ConsumerConfig.configDef(),
+          clientSettings,
+          ClientSettings.NOT_OF_SHARE_GROUPS);
     } catch (KafkaException e) {
       throw Failures.describeNew(Role.CONSUMER, "create a consumer for " + spec.topic(), e);
     }

@@ -217,6 +217,31 @@ class ClientSettingsTest {
         .doesNotContainKey("default.api.timeout.ms");
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "10, '', 10, record_limit",
+    "499, '', 499, record_limit",
+    "500, '',,",
+    "10, max.poll.records=50, 50,",
+    "10, share.acquire.mode=batch_optimized, 10, batch_optimized"
+  })
+  void aConsumerOfAShareGroupTakesNoMoreAheadThanItsQueueHolds(
+      int queue, String override, String records, String mode) throws DriverException {
+    String[] parts = override.split("=");
+    Map<String, String> overrides = parts.length < 2 ? Map.of() : Map.of(parts[0], parts[1]);
+    ClientOptions options =
+        new ClientOptions(
+            131_072, 1_000, "none", 5000, queue, 1, "all", 1024, Map.of(), overrides, 0);
+    Map<String, Object> settings =
+        ClientSettings.shareConsumer(
+            Connection.of(SERVERS),
+            new ConsumerSpec("topic", 0, 1, "sub-0", "consumer-0", false, options));
+    assertThat(String.valueOf(settings.get("max.poll.records"))).isEqualTo(String.valueOf(records));
+    assertThat(settings.get("share.acquire.mode")).isEqualTo(mode);
+    assertThat(consumer(1, options).get("max.poll.records"))
+        .isEqualTo(overrides.get("max.poll.records"));
+  }
+
   private static Map<String, Object> producer(int partitions, ClientOptions options)
       throws DriverException {
     return ClientSettings.producer(
