@@ -482,12 +482,22 @@ def check_fairness(contenders: Sequence[ComparedSystem], stage: Stage) -> tuple[
         clients = [contender.client_settings for contender in contenders]
         severity = Severity.ADVICE if all(clients) else Severity.UNEQUAL
         if all(clients):
-            others = "and so were the others', with settings of their own"
+            others = "and the others have other such settings"
         else:
-            others = "the others' were not" if sum(map(bool, clients)) == 1 else "and not all of the others'"
+            others = (
+                "and no other has any such"
+                if sum(map(bool, clients)) == 1
+                else "and not all of the others have any such"
+            )
         servers = [contender.server_settings for contender in contenders]
         tilts += [
-            *_tilts_by_tuning(contenders, clients, OWN_CLIENT_SETTINGS, severity, f"its clients were tuned, {others}"),
+            *_tilts_by_tuning(
+                contenders,
+                clients,
+                OWN_CLIENT_SETTINGS,
+                severity,
+                f"what these settings of its clients do to the comparison can't be said here, {others}",
+            ),
             *_tilts_by_tuning(
                 contenders, servers, OWN_SERVER_SETTINGS, Severity.ADVICE, "its servers were tuned by hand"
             ),

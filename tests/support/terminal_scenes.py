@@ -668,6 +668,12 @@ _USAGE: Mapping[str, Callable[[], StoredRun]] = {
     ),
     "others ran": lambda: run_of(*pair(limiting=limited(Resource.DISK), accounts=(account(),))),
     "others ran, CPU stolen": lambda: run_of(*pair(limiting=limited(Resource.DISK), accounts=(account(stolen=0.2),))),
+    "others known of one of two": lambda: run_of(
+        *(
+            result(trial, limiting=limited(Resource.DISK), accounts=(account(others=others),))
+            for trial, others in ((spec(), 0.05), (spec(PULSAR, number=2), None))
+        )
+    ),
     "others not known": lambda: run_of(*pair(limiting=limited(Resource.DISK), accounts=(account(others=None),))),
     "ceilings": lambda: usage_of(*pair()),
     "ceilings and a price": lambda: usage_of(*pair(), price=Price(0.34, "USD")),
@@ -694,6 +700,11 @@ _ANSWERS: Mapping[str, Callable[[], StoredRun]] = {
     "two points": lambda: run_of(*pair(), findings=searches_of(2)),
     "latency alone": _RUNS["one trial"],
     "latencies, one INVALID": _RUNS["invalid"],
+    "latencies of two levels and an INVALID one": lambda: run_of(
+        result(),
+        result(spec(PULSAR, number=2), level=LevelFinding(4, ("journalSyncData=false",))),
+        result(spec(RABBITMQ, number=3), validity=Validity.INVALID, reasons=reasons_of("late")),
+    ),
     "latencies, one DOUBTFUL": _RUNS["doubtful"],
     "latencies, all INVALID": lambda: run_of(*each(pair(), validity=Validity.INVALID, reasons=reasons_of("late"))),
     "not kept up": lambda: run_of(

@@ -86,7 +86,9 @@ def other_programs_words(results: Sequence[MeasuredResult]) -> list[str]:
     worst, result = max(accounts, key=lambda item: (item[0].disturbing or 0.0) / item[0].cpus)
     stolen = max(account.stolen for account, _ in accounts)
     steal = f"; a hypervisor held back at most {stolen:.2f}" if stolen >= STEAL_SHOWN_MIN else ""
-    return [f"Other programs took at most {taken_words(worst)}, in {result.spec.trial_id}{steal}."]
+    unknown = any(account.disturbing is None for each in results for account in each.accounts)
+    most = "as far as it is known at most" if unknown else "at most"
+    return [f"Other programs took {most} {taken_words(worst)}, in {result.spec.trial_id}{steal}."]
 
 
 def _resources_found(result: MeasuredResult) -> list[tuple[str, str]]:

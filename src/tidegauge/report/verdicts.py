@@ -179,13 +179,12 @@ def _sentence_of_compared(compared: ComparedTrials, facts: RunFacts) -> str:
     without = facts.missing_words(compared.experiment, compared.systems, point_words(compared.point))
     # Why systems are missing from the comparison.
     bad = [system for system in compared.systems if not compared.usable(system)]
-    if bad:
-        objection = f"no VALID trial of {facts.names.listed(bad)}"
-    elif compare.is_across_levels(compared, facts.run.terms.allowed):
-        objection = "don't compare these: the durability levels DIFFER or are unknown"
-    else:
-        objection = ""
-    reasons = [objection, without, _damage_words(compared.results, facts)]
+    objection = f"no VALID trial of {facts.names.listed(bad)}" if bad else ""
+    several = len(compared.systems) - len(bad) > 1
+    across = ""
+    if several and compare.is_across_levels(compared, facts.run.terms.allowed):
+        across = "don't compare these: the durability levels DIFFER or are unknown"
+    reasons = [objection, across, without, _damage_words(compared.results, facts)]
     return _question_sentence(question, ratios, sayings, [*filter(None, reasons)], facts)
 
 

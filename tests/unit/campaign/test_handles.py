@@ -48,6 +48,13 @@ def test_too_few_files_or_maps_are_reported_with_the_figures() -> None:
     assert "21,000 memory maps" in refusal(MANY, LoadBounds(20_000, 20_000))
 
 
+def test_partitions_of_a_system_s_own_are_those_that_count() -> None:
+    one = replace(MANY, workload=replace(MANY.workload, partitions=1))
+    check_handles(one, LoadBounds(4096, 65_530))
+    own = replace(one, systems=(replace(MANY.systems[0], partitions=10_000), *MANY.systems[1:]))
+    assert "10,000 partitions a server of Apache Kafka needs" in refusal(own, LoadBounds(4096, 65_530))
+
+
 def test_a_plan_for_another_machine_is_not_refused_for_this_one_s_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "load_bounds", lambda: LoadBounds(1000, 65_530))
     notes = [note.text for note in planning.prepare_campaign(MANY, dry_run=True, allow_unequal=True).left_out]

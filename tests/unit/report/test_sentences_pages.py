@@ -189,6 +189,14 @@ def _other_experiment() -> StoredRun:
     return _two(spec=replace(other, experiment="other"))
 
 
+def _limited_search() -> StoredRun:
+    """A search whose goals have a limit of latency."""
+    run, _ = run_named("search-of-blocks")
+    limits = ("response p99 <= 5 ms",)
+    found = [one.with_goals([replace(goal, limits=limits) for goal in one.goals]) for one in run.findings]
+    return replace(run, findings=tuple(found))
+
+
 def _without(name: str, keep: Callable[[Any], bool]) -> StoredRun:
     run, _ = run_named(name)
     return replace(run, trials=tuple(one for one in run.trials if keep(one)))
@@ -264,6 +272,7 @@ SCENES |= {
             "search-of-a-long-sweep", "search-with-doubt", "mixed",
         )
     },
+    "search with limits": lambda: sectioned(_limited_search(), run_named("search-of-blocks")[1]),
     "steps without a finding": lambda: answered(replace(run_named("search-of-blocks")[0], findings=())),
     "nothing": lambda: answered(replace(run_named("sample")[0], trials=(), findings=())),
     "direction confirmed": lambda: answered(_claimed(ClaimVerdict.DIRECTION)),
@@ -306,6 +315,9 @@ SCENES |= {
     ),
     "host held back": _one(
         validity=Validity.INVALID, reasons=reasons_of("its host or link was slow", kind=ReasonKind.HELD_BACK)
+    ),
+    "host held back, or servers slow": _one(
+        validity=Validity.DOUBTFUL, reasons=reasons_of("its host or link was slow", kind=ReasonKind.HELD_BACK)
     ),
     "client CPU": _one(limiting=limited_by(Resource.CLIENT_CPU)),
     "host CPU": _one(limiting=limited_by(Resource.HOST_CPU)),
@@ -391,7 +403,9 @@ CLAIMS = [
     Claim(", and spoilt {} of them", "generator late and worse", "generator late"),
     Claim("In {} the load generator's own consumers", "consumers slow", "generator late"),
     Claim("Generator's consumers slow in {}", "consumers slow", "generator late"),
-    Claim("In {} a load generator's own host or link", "host held back", "consumers slow"),
+    Claim("In {} a load generator's {}.", "host held back", "consumers slow"),
+    Claim("own host or link held it back, and not", "host held back", "host held back, or servers slow"),
+    Claim("host or link held it back, or the servers", "host held back, or servers slow", "host held back"),
     Claim("Generator was held back in {}", "host held back", "consumers slow"),
     Claim("The load generator was the limit in {}, not", "client CPU", "host CPU"),
     Claim("In {} all CPUs of a host were busy", "host CPU", "disk"),
@@ -428,7 +442,7 @@ CLAIMS = [
     Claim("Repeated within one run: another day", "three-blocks", "not all repeated"),
     Claim("Some of these were measured once only, and all within one run", "not all repeated", "three-blocks"),
     Claim("Found once, in trials of at most {}", "search-of-a-sweep", "steps without a finding"),
-    Claim("{} of searches are not among them.", "search-of-a-sweep", "one-system"),
+    Claim("{} of {} {} not among them.", "search-of-a-sweep", "one-system"),
     Claim("One trial each, of at most {}", "one-system", "three-blocks"),
     Claim("Servers that others run: what else they did", "servers of others", "one-system"),
     Claim("Servers on hosts of their own, the clients {}", "clocks bounded", "one-system"),
@@ -760,9 +774,10 @@ CLAIMS += [
     Claim("At {} it differs in what their values say.", "loads of a sweep", "loads of one trial"),
     *claims_of(
         "search-of-blocks", "curves-of-a-sweep",
-        "Steps of the search{}", "{}: {} trials, {} sustained", "Filled: sustained; hollow: not, or INVALID.{}",
+        "Steps of the search{}", "{}: {} trials, {} sustained", "Filled: sustained{}; hollow: not, or INVALID.{}",
         "{} tried one after the other. {} {}.", "trial of the search",
     ),
+    Claim(", limits of latency left aside", "search with limits", "search-of-blocks"),
     Claim(" One line for each block.", "search-of-blocks", "search-of-a-sweep"),
     Claim("1 of 100 messages waited longer", "picture of one trial", "picture of rates"),
     Claim(" No bar: no rate was confirmed.", "rates of a sweep, one not confirmed", "rates of a sweep"),
@@ -1611,3 +1626,40 @@ def _check(template: Template, claim: Claim) -> None:
     false = _texts(claim.false_in)
     assert false, "a scene without a word shows nothing"
     assert [text for text in false if template.is_in(text)] == [], "it is said where it is false"
+
+
+_CONSUMERS = Reason(ReasonKind.BUSY_CONSUMER, "the load generator's own consumers were too slow: sub-0 consumer 0")
+_LATE_IN_PART = Reason(ReasonKind.OWN_LAG, "the load generator itself was late: its own lag at p99 is 5 ms of 20 ms")
+
+
+def test_a_load_generator_that_was_late_in_part_did_not_spoil_what_its_consumers_spoilt() -> None:
+    said = " ".join(answered(one_run(validity=Validity.INVALID, reasons=(_CONSUMERS, _LATE_IN_PART))))
+    assert "the load generator itself was late, which is a part of its times" in said
+
+
+def test_full_cpus_of_a_servers_host_limit_no_load_generator_elsewhere() -> None:
+    full = replace(limited_by(Resource.HOST_CPU), subject="of 10.0.0.2")
+    servers = replace(account(busy=2.0), host="10.0.0.2", generators=0.0)
+    clients = replace(account(), host="10.0.0.9", servers=0.0)
+    apart = " ".join(answered(one_run(limiting=full, accounts=(servers, clients))))
+    assert "Generator was not the limit" in apart and "all CPUs" not in apart
+    together = " ".join(answered(one_run(limiting=full, accounts=(replace(servers, generators=0.5), clients))))
+    assert "Generator may be limited: all CPUs busy" in together
+
+
+def test_what_is_no_step_of_a_search_is_called_by_its_experiment() -> None:
+    def exploratory(one: LoadResult) -> LoadResult:
+        steps = replace(one.spec, experiment="curve", exploratory=True)
+        return replace(one, spec=steps) if one.spec.system == PULSAR else one
+
+    said = " ".join(answered(with_results(_two(), exploratory)))
+    assert "1 trial of curve is not among them." in said and "search" not in said
+
+
+def test_steps_of_goals_with_limits_are_said_to_be_judged_without_these() -> None:
+    run, details = run_named("search-of-blocks")
+    reading = "Filled: sustained; hollow"
+    assert any(reading in text for text in sectioned(run, details))
+    limited = list(sectioned(_limited_search(), details))
+    assert any("Filled: sustained, limits of latency left aside; hollow" in text for text in limited)
+    assert not any(reading in text for text in limited)

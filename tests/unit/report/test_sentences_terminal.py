@@ -339,7 +339,8 @@ USAGE = (
     Claim("what limited it is not identified", "limit not identified", "limit identified"),
     Claim("Near a limit in {}: {}.", "near a limit in a repeat", "near a limit in the middle"),
     Claim("; a hypervisor held back at most {}", "others ran, CPU stolen", "others ran"),
-    Claim("Other programs took at most {}, in {}{}.", "others ran", "others not known"),
+    Claim("Other programs took {} {}, in {}{}.", "others ran", "others not known"),
+    Claim("as far as it is known at most", "others known of one of two", "others ran"),
     Claim("Of what its host can do", "ceilings", "ceilings of a fleet"),
     Claim("Of what its hosts can do", "ceilings of a fleet", "ceilings"),
     Claim("... and {} rows more; --json has every trial.", "25 rows", "24 rows"),
@@ -372,6 +373,11 @@ VERDICTS = (
     Claim("at {}{} the {} was ", "answer: latencies", "answer: peaks"),
     Claim("did not keep up", "answer: not kept up", "answer: latencies"),
     Claim("no VALID trial of {}", "answer: latencies, one INVALID", "answer: latencies, one DOUBTFUL"),
+    Claim(
+        "don't compare these: the durability levels DIFFER",
+        "answer: latencies of two levels and an INVALID one",
+        "answer: latencies, one INVALID",
+    ),
     Claim(
         "don't compare these: the durability levels DIFFER",
         "answer: latencies at two levels",

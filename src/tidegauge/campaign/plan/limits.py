@@ -7,6 +7,7 @@ starts, `campaign.run.node_limits` does that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from tidegauge.campaign.model import Campaign, SystemChoice
 from tidegauge.durability import level_named
@@ -26,8 +27,10 @@ def check_handles(campaign: Campaign, available: LoadBounds) -> None:
     for point, choice in campaign.systems_at_points:
         if choice.attach is None:
             system = registry.system_named(choice.name)
-            partitions = point.campaign.workload.topics * point.campaign.workload.partitions
-            needed = system.handles(partitions_of_node(point.campaign.workload, choice, point.campaign.nodes))
+            workload = point.campaign.workload
+            workload = replace(workload, partitions=choice.partitions or workload.partitions)
+            partitions = workload.topics * workload.partitions
+            needed = system.handles(partitions_of_node(workload, choice, point.campaign.nodes))
             where = point.campaign.where("workload", "partitions")
             need = f"{where}: workload.partitions: with {partitions:,} partitions a server of {system.title} needs"
             if needed.files > available.files:

@@ -336,7 +336,12 @@ def _generator_badge(results: Sequence[MeasuredResult]) -> Badge:
     late = [result for result in results if result.is_doubted_for(ReasonKind.OWN_LAG)]
     if late:
         # Where it made up less than half of the response, the system made up the rest.
-        decided = [result for result in late if result.validity is Validity.INVALID]
+        # What made a trial INVALID is the first of its reasons.
+        decided = [
+            result
+            for result in late
+            if result.validity is Validity.INVALID and result.reasons[0].kind is ReasonKind.OWN_LAG
+        ]
         so = ", which is a part of its times"
         if decided:
             so = ", not the system" if len(decided) == len(late) else f", and spoilt {len(decided)} of them"
@@ -353,8 +358,15 @@ def _generator_badge(results: Sequence[MeasuredResult]) -> Badge:
     held_back = [result for result in results if result.is_doubted_for(ReasonKind.HELD_BACK)]
     if held_back:
         held_in = of_all(len(held_back), len(results), "trial")
-        sentence = f"In {held_in} a load generator's own host or link held it back, and not the system."
-        return Badge(BAD, f"Generator was held back in {held_in}", sentence)
+        # Where each sends to topics of its own it may have been their servers, which is a doubt.
+        certain = all(result.validity is Validity.INVALID for result in held_back)
+        culprit = (
+            "own host or link held it back, and not the system"
+            if certain
+            else ("host or link held it back, or the servers of its topics")
+        )
+        sentence = f"In {held_in} a load generator's {culprit}."
+        return Badge(BAD if certain else DOUBT, f"Generator was held back in {held_in}", sentence)
     limited = [
         result
         for result in results
@@ -373,9 +385,7 @@ def _generator_badge(results: Sequence[MeasuredResult]) -> Badge:
 
 def _head_room_badge(results: Sequence[MeasuredResult]) -> Badge:
     """Whether a load generator that was not the limit had CPUs to spare."""
-    full = [
-        result for result in results if result.limiting is not None and result.limiting.resource is Resource.HOST_CPU
-    ]
+    full = [result for result in results if _is_host_of_generator_full(result)]
     if full:
         sentence = (
             f"In {of_all(len(full), len(results), 'trial')} all CPUs of a host were busy: servers, load generator "
@@ -397,6 +407,15 @@ def _head_room_badge(results: Sequence[MeasuredResult]) -> Badge:
         sentence = f"What limited {of_all(unknown, len(results), 'trial')} was not recorded."
         return Badge(DOUBT, "Generator: head-room not recorded", sentence)
     return Badge(GOOD, "Generator was not the limit", "In no trial was the load generator's CPU the limit.", "machine")
+
+
+def _is_host_of_generator_full(result: MeasuredResult) -> bool:
+    """Whether all CPUs of a host were the limit that has load generators: servers may have hosts of their own."""
+    limiting = result.limiting
+    if limiting is None or limiting.resource is not Resource.HOST_CPU:
+        return False
+    load_hosts = [account for account in result.accounts if account.generators > 0]
+    return not result.accounts or any(account.busy >= FULL * account.cpus for account in load_hosts)
 
 
 def _generator_shortages(result: MeasuredResult) -> tuple[str, ...]:
@@ -460,8 +479,12 @@ def _validity_badge(run: StoredRun) -> Badge:
     if excused:
         disturbed = plural(excused, "trial")
         sentences.insert(0, f"Other programs disturbed {disturbed}, which {SWITCH}=report let decide nothing.")
-    steps = len(run.results) - len(measured)
-    sentences += [f"{plural(steps, 'step')} of searches are not among them."] if steps else []
+    steps = [result.spec.experiment for result in run.results if result.spec.exploratory]
+    if len(measured) < len(run.results):
+        are = "is" if len(steps) == 1 else "are"
+        sentences.append(
+            f"{plural(len(steps), 'trial')} of {join_with_and([*dict.fromkeys(steps)])} {are} not among them."
+        )
     return Badge(state, f"{plural(len(measured), 'trial')}: {words}", " ".join(sentences))
 
 

@@ -236,7 +236,10 @@ def _search_plot(
         parts.append(f"{series[-1].name}: {len(rated)} trials, {states.count(_SUSTAINED)} sustained")
     if not series:
         return None
-    reading = f"Filled: sustained; hollow: not, or INVALID.{_line_each(findings)}"
+    # A step is judged here by whether it was sustained; limits of latency are the goals' own.
+    limited = any(finding.details.get("limits") or any(goal.limits for goal in finding.goals) for finding in findings)
+    aside = ", limits of latency left aside" if limited else ""
+    reading = f"Filled: sustained{aside}; hollow: not, or INVALID.{_line_each(findings)}"
     what = f"Numbers of {sized}" if sized else "Rates"
     description = f"{what} tried one after the other. {reading} {'; '.join(parts)}."
     x = Axis("trial of the search", form=Form.TRIAL)
