@@ -374,7 +374,7 @@ class Asked:
     Attributes:
         where: the same in words.
         closed_loop: response times mean nothing here unless a threshold asks for this very experiment.
-        figures_of: figures that the experiment found, by system.
+        doubtful: systems of which something found rests on a DOUBTFUL trial.
     """
 
     experiment: str
@@ -383,6 +383,7 @@ class Asked:
     closed_loop: bool
     results: Sequence[MeasuredResult] = ()
     findings: Sequence[Finding] = ()
+    doubtful: Collection[str] = ()
 
     @property
     def systems(self) -> list[str]:
@@ -512,7 +513,9 @@ def _ruling_on_blocks(
     kind, values = figures.kind, list(figures.values.values())
     where = (threshold.text, asked.experiment, subject, asked.where)
     if not values:
-        why = f"there is no {kind.title}: no usable trial has one"
+        why = f"there is no {kind.title} that may be used"
+        if threshold.is_ratio:
+            why += ", of both in one block"
         return Ruling(*where, ThresholdOutcome.NOT_DECIDED, None, None, 0, why)
     step = 1 + figures.resolution
     seen = (
@@ -529,8 +532,8 @@ def _ruling_on_blocks(
     if outcome is ThresholdOutcome.NOT_DECIDED:
         near = len({threshold.holds(value) for value in values}) == 1
         why += ", and the limit lies between" if interval else NEAR if near else ", which differ on it"
-    systems = subject.split(" over ")
-    if any(result.validity is Validity.DOUBTFUL for result in asked.results if result.spec.system in systems):
+    doubtful = {*asked.doubtful, *(one.spec.system for one in asked.results if one.validity is Validity.DOUBTFUL)}
+    if not doubtful.isdisjoint(subject.split(" over ")):
         why += " (DOUBTFUL)"
     if figures.without:
         # What never came so far has no figure (a backlog never drained): the others can't meet a threshold for it.

@@ -188,7 +188,19 @@ def test_what_has_no_figure_is_not_decided() -> None:
     few = latencies(1.0, response=latency(1.0, 500))
     (found,) = ruled("response_ms_p99 < 10", few)
     assert (found.outcome, found.value) == (ThresholdOutcome.NOT_DECIDED, None)
-    assert "no usable trial has one" in found.why
+    assert found.why == "there is no response p99 that may be used"
+
+
+def test_a_ratio_of_systems_that_have_no_block_in_common_says_so_and_not_that_there_is_no_figure() -> None:
+    kafka, pulsar = latencies(1.0, 1.0), latencies(2.0, 2.0, system="pulsar@4.2.4")
+    results = [
+        replace(kafka[0], validity=Validity.INVALID),
+        kafka[1],
+        pulsar[0],
+        replace(pulsar[1], validity=Validity.INVALID),
+    ]
+    (found,) = ruled("ratio(kafka, pulsar).response_ms_p99 < 1", results)
+    assert found.why == "there is no response p99 that may be used, of both in one block"
     assert outcome("response_ms_p99 < 10", latencies(1.0, validity=Validity.INVALID)) is ThresholdOutcome.NOT_DECIDED
     (nothing,) = ruled("response_ms_p99 < 10", [])
     assert (nothing.outcome, nothing.subject) == (ThresholdOutcome.NOT_DECIDED, "")

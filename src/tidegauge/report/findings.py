@@ -96,12 +96,10 @@ def faults_by_number(trials: Sequence[LoadResult]) -> list[list[FaultResult]]:
 
 
 def _nodes_hit(results: Sequence[FaultResult]) -> str:
-    """Which nodes were hit, where that is the same in all trials."""
-    hit = {result.nodes for result in results}
-    if len(hit) > 1:
-        return "at random"
-    numbers = ", ".join(map(str, hit.pop()))
-    return f"node {numbers}" if "," not in numbers else f"nodes {numbers}"
+    """Which nodes were hit, "node 1 or 3" where that is not the same in all trials, as of a leader."""
+    hit = sorted({result.nodes for result in results})
+    each = " or ".join(", ".join(map(str, nodes)) for nodes in hit)
+    return f"nodes {each}" if any(len(nodes) > 1 for nodes in hit) else f"node {each}"
 
 
 def _normal_after(results: Sequence[FaultResult]) -> str:

@@ -231,7 +231,8 @@ def _message_words(results: Sequence[MeasuredResult]) -> str:
         for result in results
         if isinstance(result, ReadResult)
     )
-    checked = all(load.subscriptions for load in loads) and not unverified
+    came = any(load.acked for load in loads) or any(sub.received for result in results for sub in result.subscriptions)
+    checked = came and all(load.subscriptions for load in loads) and not unverified
     whole = "intact" if all(load.spec.workload.checks_damage for load in loads) else "damage not checked"
     return ", ".join(f"{count(number)} {kind}" for kind, number in counted if number) or (
         "not checked" if not checked else whole if loads else "undamaged"

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 
 from tidegauge.comparison import within
 from tidegauge.comparison.order import compared_trials_of, findings_of
-from tidegauge.model.trial import LoadResult, point_words
+from tidegauge.model.trial import LoadResult, Validity, point_words
 from tidegauge.numbers import count, rounded
 from tidegauge.plain import plain_value
 from tidegauge.report.compare import experiment_at_point
@@ -72,9 +72,11 @@ def questions_asked(run: StoredRun) -> list[Asked]:
         places = ", ".join(filter(None, (load, at)))
         where = f"{table.experiment} at {places}" if places else table.experiment
         questions.append(Asked(table.experiment, where, table.point, table.closed_loop, results=table.results))
+    doubtful = {result.spec.trial_id for result in run.results if result.validity is Validity.DOUBTFUL}
     for (experiment, _), findings in within.by_question(findings_of(run)).items():
-        point = findings[0].point
-        questions.append(Asked(experiment, experiment_at_point(experiment, point), point, False, findings=findings))
+        point, where = findings[0].point, experiment_at_point(experiment, findings[0].point)
+        in_doubt = {finding.system for finding in findings if finding.published_trial_id in doubtful}
+        questions.append(Asked(experiment, where, point, False, findings=findings, doubtful=in_doubt))
     return questions
 
 

@@ -171,3 +171,12 @@ def test_a_fault_is_no_doubt_about_figures_but_a_loss_is(lost: int, status: str)
     assert "4,000 messages failed and 100 never had an outcome" in texts_of(verdict.warnings)
     assert not any("keep up" in warning or "steady" in warning for warning in texts_of(verdict.warnings))
     assert judge_evidence(evidence).validity.value == "doubtful"
+
+
+def test_a_leader_that_was_another_node_each_time_was_not_drawn_at_random() -> None:
+    trials = [faulted("kafka@4.3.1", number, replace(PAUSED, nodes=(node,))) for number, node in ((1, 3), (2, 1))]
+    (block,) = sort_compared_trials([replace(one, spec=replace(one.spec, block=n)) for n, one in enumerate(trials)])
+    table = faults_table(block)
+    assert table is not None
+    (label,) = table.labels
+    assert label.endswith("node 1 or 3")

@@ -18,7 +18,7 @@ from tidegauge import store
 from tidegauge.cli.running import CODES
 from tidegauge.model.attest import Means
 from tidegauge.model.events import left_out_note
-from tidegauge.model.finding import Finding
+from tidegauge.model.finding import Finding, GoalFound
 from tidegauge.model.level import AS_FOUND, CutsStanding, EarlierCuts, LevelChoice, LevelFinding
 from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
@@ -30,7 +30,9 @@ from tidegauge.report.html.answer import answer as first_screen
 from tidegauge.report.loads import brief_workloads, workload_words
 from tidegauge.report.screen import LINES_MAX, run_screen
 from tidegauge.report.terminal import run_report
+from tidegauge.report.thresholds import rulings
 from tidegauge.report.verdicts import level_phrase, verdicts
+from tidegauge.statistics.figures import SUSTAINABLE
 from tidegauge.store.files import REPORT_NAME
 from tidegauge.store.omb import keep_omb_files
 from tidegauge.store.read import StoredRun, StoredTrial
@@ -642,3 +644,27 @@ def test_what_a_level_is_worth_is_not_cut_off(tmp_path: Path) -> None:
     )
     (one, _) = [replace(one, level=LevelFinding(3, ("x",), caveats=(caveat,))) for one in pair()]
     assert "what it lacks is lost, although it was acknowledged." in " ".join(screen(stored(tmp_path, one)).split())
+
+
+def test_a_threshold_of_what_a_search_found_by_a_doubtful_confirmation_says_so(tmp_path: Path) -> None:
+    goal = GoalFound(
+        decided=True, sustainable_msgs_per_s=5e4, confirmation_trial_id="0001-max-throughput-kafka-confirm"
+    )
+    found = Finding(
+        "0001-max-throughput-kafka", "max-throughput", KAFKA, 0, True, ("it was so",), figures={SUSTAINABLE: 5e4}
+    ).with_goals([goal])
+    step = replace(spec(experiment="max-throughput"), trial_id=goal.confirmation_trial_id or "", exploratory=True)
+
+    def why(validity: Validity) -> str:
+        run = stored(tmp_path / validity.value, result(step, validity=validity, reasons=reasons_of("late")))
+        (ruling,) = rulings(replace(run, findings=(found,), thresholds=("sustainable_msgs_per_s > 1000",)))
+        return ruling.why
+
+    assert "(DOUBTFUL)" in why(Validity.DOUBTFUL)
+    assert "(DOUBTFUL)" not in why(Validity.VALID)
+
+
+def test_nothing_is_intact_where_no_message_came(tmp_path: Path) -> None:
+    none = [replace(one, acked=0, subscriptions=(replace(one.subscriptions[0], received=0),)) for one in pair()]
+    text = screen(stored(tmp_path, *none))
+    assert "intact" not in text and "not checked" in text
