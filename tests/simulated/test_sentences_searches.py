@@ -343,10 +343,11 @@ CHASES: dict[str, Scene] = {
 }
 
 
-def curve(system: Callable[[LoadSpec], LoadResult]) -> Any:
+def curve(system: Callable[[LoadSpec], LoadResult], **workload: Any) -> Any:
     options = CURVE.options.model_validate({"full-rate": "20k", "shares": ["25%", "50%", "100%"]})
     lab = FakeLab(system)
     base = replace(spec_of("curve", SYSTEM), trial_id="0001-curve-kafka")
+    base = replace(base, workload=replace(base.workload, **workload))
     error: RunFailedError | None = None
     try:
         CURVE.run(options, CURVE.plan(options, base), lab)
@@ -508,7 +509,7 @@ CLAIMS = [
     Claim("the catch-up reader: {}", "others that read from the start", "a backlog that is read"),
     # experiments/curve.py
     Claim("{} of {} msg/s: {}.", "a curve", "a curve that breaks at once"),
-    Claim("response (p50, p99) and end-to-end at {}", "a curve", "a curve that breaks at once"),
+    Claim("{} at {} up to {} of {} msg/s", "a curve", "a curve that breaks at once"),
     Claim("; {} more were not measured", "a curve that breaks at its end", "a curve"),
     Claim("; INVALID, and no answer of the system", "a curve with a point of the generator's", "a curve"),
     Claim("needs a max-throughput experiment listed", "a curve without a scale", "a curve after a search"),
@@ -587,3 +588,9 @@ def test_a_size_confirmed_by_what_is_no_measure_of_latency_has_none(texts: Texts
     ((_, rows),) = findings
     (confirmed,) = [row for row in rows if str(row["state"]).endswith("confirmed")]
     assert confirmed["response p99, ms"] is None
+
+
+def test_a_curve_that_nobody_reads_has_no_end_to_end_times() -> None:
+    for subscriptions, words in ((1, "response (p50, p99) and end-to-end at"), (0, "response (p50, p99) at")):
+        _, [[summary]], _ = curve(failing_from(1e9), subscriptions=subscriptions)
+        assert summary.startswith(words)

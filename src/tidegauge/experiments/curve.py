@@ -85,9 +85,8 @@ def _curve_finding(
     points = [_point_of_load(share, result) for share, result in zip(shares, results, strict=False)]
     invalid = [result.spec.trial_id for result in results if result.validity is Validity.INVALID]
     loads = "1 load" if len(results) == 1 else f"{len(results)} loads"
-    summary = (
-        f"response (p50, p99) and end-to-end at {loads} up to {shares[len(results) - 1]:.0%} of {count(full)} msg/s"
-    )
+    times = "response (p50, p99) and end-to-end" if spec.workload.subscriptions else "response (p50, p99)"
+    summary = f"{times} at {loads} up to {shares[len(results) - 1]:.0%} of {count(full)} msg/s"
     if len(results) < planned:
         summary += f"; {planned - len(results)} more were not measured"
     if invalid:

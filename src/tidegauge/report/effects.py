@@ -76,7 +76,6 @@ def _effects_by_system(
     design = design_of_points(places, sizes)
     if design is None or design is Design.FULL:
         return []
-    chosen = _design_words(design, places, sizes)
     return [
         SweepEffects(
             system,
@@ -84,12 +83,20 @@ def _effects_by_system(
             design,
             math.prod(sizes),
             effects,
-            chosen,
+            _design_words(design, _places_observed(observations, points, places), sizes),
             max(Counter(point_words(one.point) for one in observations).values()),
         )
         for system, observations in sorted(observed.items())
         if (effects := compute_effects(observations)) is not None
     ]
+
+
+def _places_observed(
+    observations: Sequence[Observation], points: Sequence[Point], places: Sequence[tuple[int, ...]]
+) -> list[tuple[int, ...]]:
+    """The places of the points that there is a figure of: those of INVALID trials make no pair."""
+    observed = {point_words(one.point) for one in observations}
+    return [place for point, place in zip(points, places, strict=True) if point_words(point) in observed]
 
 
 def _places_of_points(points: Sequence[Point]) -> tuple[list[tuple[int, ...]], list[int]]:

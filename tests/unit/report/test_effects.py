@@ -159,3 +159,14 @@ def test_a_design_of_one_at_a_time_says_that_it_knows_nothing_of_values_together
     (sweep,) = effects_of_findings([found(number, 1e5 + number, point) for number, point in enumerate(points)])
     assert "Each effect is that at the base point: what axes do together was not measured." in effects_notes(sweep)
     assert effects_sentence(sweep) == "no field that moves the sustainable rate more than chance"
+
+
+def test_pairs_of_a_point_whose_trials_are_invalid_were_not_measured(run: StoredRun) -> None:
+    at = run.results[0].spec.point
+    results = [
+        replace(one, validity=Validity.INVALID) if isinstance(one, LoadResult) and one.spec.point == at else one
+        for one in run.results
+    ]
+    (sweep,) = effects_of_compared(sort_compared_trials(results))
+    assert f"{len(DESIGN_POINTS) - 1} of 81 points (pairwise: " in effects_notes(sweep)[0]
+    assert "every pair" not in effects_notes(sweep)[0]

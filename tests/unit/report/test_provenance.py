@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from page_scenes import one_run, run_named, run_of
 
+from tidegauge.model.sending import Sending
 from tidegauge.model.tilt import Severity, Stage, Terms, Tilt
 from tidegauge.model.trial import LoadResult
 from tidegauge.report.plots.draw import file_figure
@@ -38,6 +39,21 @@ def test_that_nobody_reads_is_said() -> None:
     (first,) = (result for result in one_run().results if isinstance(result, LoadResult))
     unread = replace(first.spec, workload=replace(first.spec.workload, subscriptions=0))
     assert ", nobody who reads, " in provenance_words(run_of(replace(first, spec=unread)))
+
+
+def test_what_clients_compressed_with_is_said_and_not_what_the_workload_asks_for() -> None:
+    (first,) = (result for result in one_run().results if isinstance(result, LoadResult))
+    lz4 = Sending(131_072, 1.0, "lz4", 5_000, read_back=True)
+    assert "compression lz4." in provenance_words(run_of(replace(first, sending=lz4)))
+    own = replace(first.spec, sending=replace(lz4, read_back=False))
+    assert "compression lz4." in provenance_words(run_of(replace(first, spec=own, sending=None)))
+
+
+def test_of_topics_of_others_no_size_of_messages_is_said() -> None:
+    (first,) = (result for result in one_run().results if isinstance(result, LoadResult))
+    reading = replace(first.spec.workload, producers=0, existing_topics=("orders",))
+    words = provenance_words(run_of(replace(first, spec=replace(first.spec, workload=reading), sending=None)))
+    assert ": messages of others, orders, nobody who sends, 1 subscription x 1 consumer." in words
 
 
 def test_unequal_terms_are_marked() -> None:
