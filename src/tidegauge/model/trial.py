@@ -309,7 +309,7 @@ class SubscriptionResult(SubscriptionCounts):
 
     Where consumers process messages, `in_consumer` is the time from receipt to the end of processing, `processed` that
     from the intended time to it, and `processing_share` the share of the window that they spent on it, on average over
-    all consumers, and `processing_cpu_s` the CPU time of it in the window, summed over them; else None.
+    all that may receive messages, and `processing_cpu_s` the CPU time of it in the window, summed over them; else None.
     """
 
     end_to_end: Latency

@@ -30,7 +30,7 @@ from tidegauge.model.events import (
     WorkerSeen,
 )
 from tidegauge.model.tilt import Tilt
-from tidegauge.model.trial import AttestResult, LoadResult, TrialSpec
+from tidegauge.model.trial import AttestResult, LoadResult, LoadSpec, TrialSpec
 from tidegauge.numbers import count, duration, ms, plural, short
 from tidegauge.report.fairness import MARK
 from tidegauge.report.layout import Paragraph, indented
@@ -286,7 +286,10 @@ def _phase_words(phase: str, detail: str) -> str:
 
 def _left_words(state: LiveState, now_s: float) -> str:
     parts = [f"{duration(float(max(0, int(now_s - state.phase_since_s))))} so far"]
-    if state.phase_s_max:
+    spec = next((trial for trial in state.trials if trial.trial_id == state.trial_id), None)
+    # What a number of messages is expected to take is no time that it ends after.
+    is_counted = state.phase == "measure" and isinstance(spec, LoadSpec) and spec.messages > 0
+    if state.phase_s_max and not is_counted:
         left_s = max(0.0, state.phase_since_s + state.phase_s_max - now_s)
         at_most = "" if state.phase == "measure" else "at most "
         parts = [f"{at_most}{duration(float(round(left_s)))} left"]

@@ -6,12 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from run_samples import totals
 
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.fairness import wanted_tilts
 from tidegauge.campaign.plan.generators import processing_warnings
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.parse import parse_campaign
+from tidegauge.campaign.run.trial.result import _processing_of
 from tidegauge.errors import UserError
 from tidegauge.model.processing import Processing, ProcessingKind
 from tidegauge.model.workload import SubscriptionType, Workload
@@ -173,3 +175,13 @@ def test_the_load_is_described_with_it() -> None:
     assert "1 consumer, each of 500 msg/s at most" in workload_words(limited)
     assert "1 consumer, 500 msg/s for a consumer at most, " in brief_workloads([limited])
     assert "process" not in workload_words(Workload()) + brief_workloads([Workload()])
+
+
+def test_consumers_beyond_the_partitions_are_no_time_that_is_left_to_process() -> None:
+    """One of four, the only one that a partition has, processes all the time."""
+    (of_one,) = totals().subscriptions
+    busy = replace(of_one, processing_ns=30_000_000_000)
+    slow = Processing(ProcessingKind.CONSTANT, 0.02)
+    for partitions, share in ((1, 1.0), (4, 0.25)):
+        workload = Workload(partitions=partitions, consumers=4, processing=slow)
+        assert _processing_of(busy, workload, 30.0)["processing_share"] == share

@@ -176,3 +176,11 @@ def test_of_very_many_load_generators_those_furthest_behind_are_shown() -> None:
     many = tuple(worker_seen(number, 6_667.0 - (number == 77)) for number in range(1, 101))
     text = " ".join(shown(after((0, BEGIN), (1, phase("measure")), (2, replace(seen(), workers=many))), 3).split())
     assert "77: 6,666 of 6,667, and 92 more" in text
+
+
+def test_what_a_number_of_messages_is_expected_to_take_is_no_time_that_is_left() -> None:
+    counted = replace(TRIALS[0], messages=10**6)
+    begin = RunStarted("runs/x", (counted, TRIALS[1]), 0.0)
+    text = shown(after((0, begin), (1, phase("start")), (5, phase("measure", limit=30)), (10, seen())), 65)
+    assert "measuring: 1 min so far, about" in text
+    assert "0 s left" not in text

@@ -279,7 +279,8 @@ def _processing_of(sub: SubscriptionTotals, workload: Workload, measured_s: floa
     """What is known of processing, by fields of a result; nothing where there is none."""
     if not workload.consumers_words():
         return {}
-    consumers = workload.topics * workload.consumers
+    # One beyond the partitions has nothing to process.
+    consumers = workload.topics * workload.busy_consumers()
     processed = summarise_histogram(sub.processed)
     return {
         "in_consumer": summarise_histogram(sub.in_consumer),
