@@ -424,7 +424,7 @@ def judge_syncs(
     synced = _count_synced(messages, watch.calls, needed)
     calls = {node: dict(sorted(Counter(c.call for c in watch.calls if c.node == node).items())) for node in nodes}
     if watch.lost or not messages:
-        why = f"the kernel lost {watch.lost} records" if watch.lost else "no message was sent"
+        why = f"the kernel lost {watch.lost} records" if watch.lost else "no message was acknowledged"
         agreement, words = Agreement.UNKNOWN, f"inconclusive: {why}"
     else:
         agreement = _agreement_of_syncs(level_named(level).local_sync, synced, len(messages))
