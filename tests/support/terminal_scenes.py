@@ -836,6 +836,9 @@ _LIVE: Mapping[str, Scene] = {
         STARTED, phase("measure", limit_s=30.0), second_seen(workers=tuple(map(worker_seen, (1, 2, 3))))
     ),
     "log of a beginning": lambda _: "\n".join(plain_lines(LiveState(), STARTED, 0.0)),
+    "log of a beginning with a number of messages": lambda _: "\n".join(
+        plain_lines(LiveState(), RunStarted("runs/x", (_COUNTED,), 300.0), 0.0)
+    ),
     "log of a phase": lambda _: "\n".join(plain_lines(LiveState(), phase("start"), 0.0)),
     "a load has ended": lambda _: ended_words(TrialEnded(_TWO[0], result(), ""), LiveState()),
     "reading has ended": lambda _: ended_words(TrialEnded(READ.spec, READ, ""), LiveState()),

@@ -34,6 +34,7 @@ from tidegauge.model.trial import AttestResult, LoadResult, LoadSpec, TrialSpec
 from tidegauge.numbers import count, duration, ms, plural, short
 from tidegauge.report.fairness import MARK
 from tidegauge.report.layout import Paragraph, indented
+from tidegauge.report.lists import brief_time_words
 
 LINE_EVERY_S = 10.0
 """Without a terminal (a log, CI), how often figures become a line within a phase."""
@@ -129,7 +130,7 @@ def plain_lines(before: LiveState, event: Event, now_s: float) -> list[str]:
     """What to add to a log for an event: each phase, each trial's end, and figures every `LINE_EVERY_S`."""
     match event:
         case RunStarted():
-            expected = f"about {duration(event.seconds_expected)}"
+            expected = brief_time_words(event.trials, event.seconds_expected)
             return [
                 f"Run directory: {event.run_path}",
                 f"{plural(len(event.trials), 'trial')}, {expected} once all is fetched.",

@@ -21,6 +21,7 @@ from tidegauge.model.events import (
     UnequalFound,
 )
 from tidegauge.model.tilt import Severity, Stage, Tilt
+from tidegauge.model.workload import LateReaders
 from tidegauge.numbers import duration
 from tidegauge.report.live import LiveState, advance, is_lasting, live_view, plain_lines, seconds_left
 
@@ -184,3 +185,9 @@ def test_what_a_number_of_messages_is_expected_to_take_is_no_time_that_is_left()
     text = shown(after((0, begin), (1, phase("start")), (5, phase("measure", limit=30)), (10, seen())), 65)
     assert "measuring: 1 min so far, about" in text
     assert "0 s left" not in text
+
+
+def test_a_log_says_of_backlogs_written_at_an_unknown_rate_what_they_take_at_most() -> None:
+    late = replace(TRIALS[0], msgs_per_s=None, late=LateReaders(1, 1000, "1k messages", 0.99, 300.0))
+    for trials, amount in (((late, TRIALS[1]), "up to 1 min"), (TRIALS, "about 1 min")):
+        assert f"2 trials, {amount} once all" in plain_lines(LiveState(), RunStarted("x", trials, 60.0), 0.0)[1]

@@ -207,6 +207,11 @@ LEVELS = (
 
 LIVE = (
     Claim("{}, {} once all is fetched.", "log of a beginning", "log of a phase"),
+    Claim(
+        " (if numbers of messages take as long as assumed)",
+        "log of a beginning with a number of messages",
+        "log of a beginning",
+    ),
     Claim("{} msg/s, {} MB/s, response p99 {} ms", "live, measuring", "live, starting"),
     Claim("load generators, msg/s{}: {}", "live, three load generators", "live, measuring"),
     Claim("; CPU: host {}, servers {}, client {}; disk busy {}", "live, use is seen", "live, measuring"),
