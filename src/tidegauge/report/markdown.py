@@ -122,12 +122,16 @@ def _compared_lines(compared: ComparedTrials) -> list[str]:
 
 
 def _figure_cell(compared: ComparedTrials, system: str, figure: Figure) -> str:
-    """A figure: of trials the geometric mean with its interval, of two with their range; of counts the largest."""
-    values = [*map(figure.value_in, compared.usable(system))]
+    """A figure: of trials the geometric mean with its interval, of two with their range; of counts the largest of all.
+
+    What an INVALID trial lost is lost.
+    """
+    is_count = figure.kind is FigureKind.COUNTED
+    values = [*map(figure.value_in, compared.of_system(system) if is_count else compared.usable(system))]
     values_known = [value for value in values if value is not None]
     if not values_known:
         return MISSING
-    if figure.kind is FigureKind.COUNTED:
+    if is_count:
         more = "" if len(values_known) == len(values) else " or more"
         return f"{in_unit(max(values_known), figure.unit)}{more}"
     interval = estimate(values_known)

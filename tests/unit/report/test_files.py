@@ -180,3 +180,14 @@ def test_files_that_cannot_be_written_are_refused_before_anything_runs(
 def test_a_long_time_in_junit_has_no_exponent(tmp_path: Path) -> None:
     slow = replace(result(), response=latency(300.0))
     assert b"response p99 2,340 ms, valid" in run_junit(stored(tmp_path, slow))
+
+
+def test_what_an_invalid_trial_lost_is_in_the_table(tmp_path: Path) -> None:
+    good, bad = blocks_of("kafka@4.3.1", 1.0, 1.0)
+    lossy = replace(bad.subscriptions[0], backlog=5, lost=5)
+    invalid = replace(bad, subscriptions=(lossy,), validity=Validity.INVALID, reasons=reasons_of("late"))
+    lines = run_markdown(stored(tmp_path, good, invalid)).splitlines()
+    place = next(number for number, line in enumerate(lines) if line.startswith("| system |"))
+    heads, row = ([cell.strip() for cell in lines[at].strip("|").split("|")] for at in (place, place + 2))
+    assert row[heads.index("lost messages")] == "5"
+    assert "1 valid, 1 invalid" in row

@@ -459,7 +459,7 @@ CLAIMS = [
     Claim("the longest wait that was measured", "page of a load", "page of cuts"),
     Claim("{} points of a sweep", "sweep-of-levels", "one-system"),
     Claim("Plots and further tables of the first {} points", "many-points", "sweep-of-levels"),
-    Claim("At {}: {}. Other points have other loads.", "sweep-of-rates", "sweep-of-levels"),
+    Claim("At {}: {}. Not all other points have the same load.", "sweep-of-rates", "sweep-of-levels"),
     Claim("Confirmations of the first {} of {} points", "search-of-a-long-sweep", "search-of-a-sweep"),
     Claim("Each system at the rate that was found", "search-of-blocks", "search of equal rates"),
     Claim("{}No figure of it is a result.", "cut-off", "one-system"),

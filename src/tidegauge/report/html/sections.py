@@ -138,7 +138,7 @@ def _sweep_parts(sweep: Swept, facts: RunFacts, details: Details, prefix: str) -
     slices = sweep_plots(sweep, prefix)
     words = load_words(sweep.compared_trials[0].results[0])
     if any(load_words(compared.results[0]) != words for compared in sweep.compared_trials):
-        words = f"At {point_words(points[0])}: {words}. Other points have other loads."
+        words = f"At {point_words(points[0])}: {words}. Not all other points have the same load."
     is_of_variants = all(set(point) == {VARIANT} for point in points)
     overview = SectionPart(
         title=plural(len(points), "variant") if is_of_variants else f"{len(points)} points of a sweep",
