@@ -225,3 +225,12 @@ def test_a_machine_is_what_its_cgroups_leave(tmp_path: Path) -> None:
 def test_what_flows_is_named_as_what_it_gets(message_bytes: int, msgs_per_s: float, words: str) -> None:
     """Large messages need more than small ones, and the highest rates get no more than a bound."""
     assert words in given(Workload(payload=Payload(message_bytes)), msgs_per_s, LARGE).because
+
+
+def test_topics_of_others_may_have_partitions_on_every_server() -> None:
+    """How many they have nobody knows: `partitions` is 1 beside them."""
+
+    def heap_mb(**changes: Any) -> int:
+        return given(Workload(consumers=400, **changes), on=Machine(2, 0), attached=True).heap_mb
+
+    assert heap_mb(existing_topics=("orders",)) == heap_mb(partitions=3) > heap_mb(partitions=1)

@@ -192,8 +192,10 @@ def _flow_mb(workload: Workload, rate_msgs_per_s: float, machine: Machine, share
 def _held_mb(spec: TrialSpec, msgs_per_s: float, share: LargestShare, sharing: Sharing) -> int:
     workload = spec.workload
     producers, consumers = users_of(workload)
-    # A consumer holds messages of so many servers.
-    servers = min(SERVERS_UNKNOWN if spec.attached else spec.nodes, workload.partitions)
+    # A consumer holds messages of so many servers; how many partitions topics of others have nobody knows.
+    servers = SERVERS_UNKNOWN if spec.attached else spec.nodes
+    if not workload.existing_topics:
+        servers = min(servers, workload.partitions)
     held_bytes = min(consumers * servers * _fetch_bytes(workload), _stalled_bytes(spec, msgs_per_s))
     held_of_worker = held_bytes * share.consumers
     held_of_worker += WINDOW_SHARE_OF_HEAP * _large_window_bytes(workload) * share.producers
