@@ -352,6 +352,9 @@ SCENES |= {
         )
     ),
     "no servers": lambda: answered(one_run(**_spec(serverless=True))),
+    "servers of others beside servers of ours": lambda: answered(
+        _two(spec=replace(_two().results[1].spec, attached=True))
+    ),
     "servers of others": lambda: answered(one_run(**_spec(attached=True))),
     "crashes": lambda: answered(_crashed()),
     "lost in cuts": lambda: answered(_lost_in_cuts()),
@@ -444,7 +447,8 @@ CLAIMS = [
     Claim("Found once, in trials of at most {}", "search-of-a-sweep", "steps without a finding"),
     Claim("{} of {} {} not among them.", "search-of-a-sweep", "one-system"),
     Claim("One trial each, of at most {}", "one-system", "three-blocks"),
-    Claim("Servers that others run: what else they did", "servers of others", "one-system"),
+    Claim("{} that others run: what else they did", "servers of others", "one-system"),
+    Claim("{} Of the rest: {}", "servers of others beside servers of ours", "servers of others"),
     Claim("Servers on hosts of their own, the clients {}", "clocks bounded", "one-system"),
     Claim("There were no servers: these are figures of the load generator", "no servers", "one-system"),
     Claim("{} of each system on one machine with the clients", "one-system", "clocks bounded"),
@@ -1663,3 +1667,10 @@ def test_steps_of_goals_with_limits_are_said_to_be_judged_without_these() -> Non
     limited = list(sectioned(_limited_search(), details))
     assert any("Filled: sustained, limits of latency left aside; hollow" in text for text in limited)
     assert not any(reading in text for text in limited)
+
+
+def test_of_servers_of_others_beside_servers_of_ours_each_is_said_what_it_leaves_open() -> None:
+    _, of_others = _two().results
+    (unsaid,) = [text for text in _texts("servers of others beside servers of ours") if "that others run" in text]
+    assert unsaid.startswith(f"Servers of {of_others.spec.system} that others run: ")
+    assert "Of the rest: one node of each system on one machine with the clients" in unsaid

@@ -534,11 +534,14 @@ def _setting_unsaid(specs: Sequence[TrialSpec], *, cut: bool) -> str:
     """What the setting of these trials leaves open. `cut`: whether the power was cut."""
     if all(spec.serverless for spec in specs):
         return "There were no servers: these are figures of the load generator alone, and of no messaging system."
-    if any(spec.attached for spec in specs):
-        return (
-            "Servers that others run: what else they did at the same time is not known, and other settings may give "
-            "other figures."
+    attached = sorted({spec.system for spec in specs if spec.attached})
+    if attached:
+        started = [spec for spec in specs if not spec.attached and not spec.serverless]
+        of_others = (
+            f"{f'Servers of {join_with_and(attached)}' if started else 'Servers'} that others run: what else they did "
+            "at the same time is not known, and other settings may give other figures."
         )
+        return f"{of_others} Of the rest: {_setting_unsaid(started, cut=cut)}" if started else of_others
     if any(spec.apart for spec in specs):
         load_hosts = max(spec.load_hosts for spec in specs)
         clients = f"on {plural(load_hosts, 'other')}" if load_hosts > 1 else "on another"
