@@ -116,7 +116,7 @@ def test_no_second_of_a_trial_that_has_ended_is_shown_as_what_is_now(
     assert page.locator("#figures dd").count() == 0
     trial.finish(result(trial.spec), totals())
     text_is(page, "#trial", "0003-latency-kafka: finished")
-    assert set(page.locator("#charts .now").all_text_contents()) == {"-"}
+    assert set(page.locator("#charts .now").all_text_contents()) == {""}
     assert page.locator("#charts path").first.get_attribute("opacity") == "1"
     assert "7.80" in page.locator("#figures").text_content()
     run.finish("finished")
@@ -171,7 +171,7 @@ def test_axes_the_offered_rate_and_what_comes_next_are_shown_and_the_last_curves
     text_is(page, "#trial", "0004-latency-kafka: starting")
     text_is(page, "#before", "Drawn until it sends: 0003-latency-kafka, finished")
     assert page.locator("#charts path").first.get_attribute("d")
-    assert rate.locator(".now").text_content() == "-", "what ended is not now"
+    assert rate.locator(".now").text_content() == "", "what ended is not now"
     assert page.locator("#pending li").count() == 1
     run.finish("finished")
 

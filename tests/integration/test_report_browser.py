@@ -128,6 +128,8 @@ def test_on_paper_every_part_is_open_and_what_pictures_show_already_is_not_liste
     assert page.locator("#trials table").is_visible()
     assert page.locator(".plot .canvas").first.is_visible()
     assert page.locator(".plot details:visible").count() == 0
+    marks = page.eval_on_selector_all("summary", "all => all.map(one => getComputedStyle(one).listStyleType)")
+    assert set(marks) == {"none"}, "what is open for good has no mark that it can be opened"
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("#trials").get_attribute("open") is None
 
@@ -289,7 +291,8 @@ def test_on_paper_no_heading_stands_over_nothing(seen: Seen, tmp_path: Path) -> 
     assert heading.count() == 1
     assert not heading.is_visible()
     kept_together = "one => getComputedStyle(one).breakAfter"
-    assert {page.eval_on_selector(at, kept_together) for at in ("h3", "h3 + p", "#reproduce p:has(+ pre)")} == {"avoid"}
+    selectors = ("h3", ".fold > summary + p", "#reproduce p:has(+ pre)")
+    assert {page.eval_on_selector(at, kept_together) for at in selectors} == {"avoid"}
     page.evaluate("for (const one of document.querySelectorAll('.more')) one.open = true")
     assert heading.is_visible()
 

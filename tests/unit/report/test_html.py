@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from gallery_samples import fleet, fleet_of_twenty, search_of_a_sweep, search_of_goals, sweep_of_three
 from markupsafe import escape
+from page_scenes import run_named
 from reasons import reasons_of
 from report_samples import HOSTILE, KAFKA, PULSAR, interrupted_run, sample_run
 from typer.main import get_command
@@ -39,6 +40,7 @@ from tidegauge.report.html.answer import BAD, DOUBT, GOOD, answer
 from tidegauge.report.html.disclosure import how_to_run_again, settings
 from tidegauge.report.html.index_rows import index_row
 from tidegauge.report.html.page import index_page, plots_of, report_page
+from tidegauge.report.html.sections import sections
 from tidegauge.report.plots.model import Form, Mark, Scale
 from tidegauge.report.plots.overview import overview
 from tidegauge.store.read import StoredRun
@@ -444,7 +446,9 @@ class TestAnswer:
 
     def test_of_a_search_alone_its_confirmation_counts_and_not_its_steps(self, tmp_path: Path) -> None:
         badges = [badge.text for badge in answer(store.load_run(search_of_goals(tmp_path))).badges]
-        assert "2 trials: 2 valid" in badges, "steps that were too fast are INVALID, which is what a search looks for"
+        assert "2 trials: 2 valid; and 4 steps of max-throughput" in badges, (
+            "steps that were too fast are INVALID, which is what a search looks for"
+        )
 
     def test_a_goal_that_is_open_is_named(self, tmp_path: Path) -> None:
         (verdict,) = answer(store.load_run(search_of_goals(tmp_path))).verdicts
@@ -665,3 +669,18 @@ class TestHosts:
 
     def test_a_run_on_one_host_has_none(self, page: str) -> None:
         assert 'id="hosts"' not in page
+
+
+@pytest.mark.parametrize("name", ["one-system", "search-of-goals", "sweep-of-levels", "variants"])
+def test_no_heading_repeats_the_note_of_the_heading_above_it(name: str) -> None:
+    run, details = run_named(name)
+    page = report_page(run, details)
+    notes = re.findall(r'<summary><h2>[^<]*</h2> <span class="note">([^<]*)</span></summary>\s*<h3>([^<]*)</h3>', page)
+    assert not [note for note, heading in notes if note == heading]
+    headings = re.findall(r'</h2> <span class="note">([^<]*)</span>|<h3>([^<]*)</h3>', page)
+    shown = [note or heading for note, heading in headings]
+    for section in sections(run, details):
+        assert [part.title for part in section.parts] == [unescape(title) for title in shown[: len(section.parts)]], (
+            "each part is named once"
+        )
+        shown = shown[len(section.parts) :]

@@ -445,7 +445,7 @@ CLAIMS = [
     Claim("Repeated within one run: another day", "three-blocks", "not all repeated"),
     Claim("Some of these were measured once only, and all within one run", "not all repeated", "three-blocks"),
     Claim("Found once, in trials of at most {}", "search-of-a-sweep", "steps without a finding"),
-    Claim("{} of {} {} not among them.", "search-of-a-sweep", "one-system"),
+    Claim("; and {} of {}", "search-of-a-sweep", "one-system"),
     Claim("One trial each, of at most {}", "one-system", "three-blocks"),
     Claim("{} that others run: what else they did", "servers of others", "one-system"),
     Claim("{} Of the rest: {}", "servers of others beside servers of ours", "servers of others"),
@@ -1657,7 +1657,7 @@ def test_what_is_no_step_of_a_search_is_called_by_its_experiment() -> None:
         return replace(one, spec=steps) if one.spec.system == PULSAR else one
 
     said = " ".join(answered(with_results(_two(), exploratory)))
-    assert "1 trial of curve is not among them." in said and "search" not in said
+    assert "; and 1 step of curve" in said and "search" not in said
 
 
 def test_steps_of_goals_with_limits_are_said_to_be_judged_without_these() -> None:

@@ -474,17 +474,15 @@ def _validity_badge(run: StoredRun) -> Badge:
     state = BAD if bad else DOUBT if numbers[Validity.DOUBTFUL] or excused else GOOD
     words = ", ".join(f"{number} {kind.shown}" for kind, number in numbers.items() if number)
     words += f", {excused} disturbed and not judged" if excused else ""
+    # With them it is as many as the list of trials has.
+    steps = [result.spec.experiment for result in run.results if result.spec.exploratory]
+    if len(measured) < len(run.results):
+        words += f"; and {plural(len(steps), 'step')} of {join_with_and([*dict.fromkeys(steps)])}"
     remarked = [result for result in measured if result.warnings]
     sentences = [f"{len(remarked)} with remarks, such as: {remarked[0].warnings[0]}."] if remarked else []
     if excused:
         disturbed = plural(excused, "trial")
         sentences.insert(0, f"Other programs disturbed {disturbed}, which {SWITCH}=report let decide nothing.")
-    steps = [result.spec.experiment for result in run.results if result.spec.exploratory]
-    if len(measured) < len(run.results):
-        are = "is" if len(steps) == 1 else "are"
-        sentences.append(
-            f"{plural(len(steps), 'trial')} of {join_with_and([*dict.fromkeys(steps)])} {are} not among them."
-        )
     return Badge(state, f"{plural(len(measured), 'trial')}: {words}", " ".join(sentences))
 
 

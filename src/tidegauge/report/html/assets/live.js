@@ -136,7 +136,7 @@
       drawAxes(chart, from, to, most, across, up);
       chart.line.setAttribute("d", path(seconds, chart.key, across, up));
       chart.line.setAttribute("opacity", before ? "0.5" : "1");
-      chart.value.textContent = newest.length ? number(newest[newest.length - 1]) : "-";
+      chart.value.textContent = newest.length ? number(newest[newest.length - 1]) : over ? "" : "-";
       chart.target.setAttribute("visibility", aim === null ? "hidden" : "visible");
       chart.target.setAttribute("y1", up(aim || 0));
       chart.target.setAttribute("y2", up(aim || 0));
