@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tidegauge.model.trial import family, point_words, with_form
+from tidegauge.model.trial import AttestSpec, family, point_words, with_form
 from tidegauge.numbers import join_with_and
 from tidegauge.plain import grouped
 from tidegauge.store.read import StoredRun
@@ -53,6 +53,8 @@ class SystemNames:
 
 def names_of(run: StoredRun) -> SystemNames:
     """Names of all systems that a run planned or measured."""
-    by_system = grouped((spec.system, (point_words(spec.point), spec.form)) for spec in run.specs)
+    # A positive control has another level, and so perhaps another form, at the point of what it is the control of.
+    specs = [spec for spec in run.specs if not (isinstance(spec, AttestSpec) and spec.attest.control)]
+    by_system = grouped((spec.system, (point_words(spec.point), spec.form)) for spec in specs)
     forms = {system: dict(at_points) for system, at_points in by_system.items()}
     return SystemNames(tuple(forms), forms)

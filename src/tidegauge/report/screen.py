@@ -93,12 +93,13 @@ def _head_lines(facts: RunFacts) -> Iterable[RenderableType]:
     # Who ran where on a fleet is not cut.
     host = _shorten_words(facts.host, _LINES_OF_FLEET if run.facts("hosts") else 2)
     yield Paragraph(f"{run.name}, {local_time(run.started_at)}, {trials}{state}. {host}", "bold")
-    yield from _level_lines(run)
+    yield from _level_lines(facts)
     if run.results:
         yield Paragraph(f"Load: {brief_workloads([result.spec.workload for result in run.results])}.")
 
 
-def _level_lines(run: StoredRun) -> Iterable[RenderableType]:
+def _level_lines(facts: RunFacts) -> Iterable[RenderableType]:
+    run = facts.run
     findings = levels_found(run.results)
     if not findings:
         return
@@ -114,8 +115,14 @@ def _level_lines(run: StoredRun) -> Iterable[RenderableType]:
         yield Paragraph(_shorten_words(" ".join(words for words, _ in worst_first)), "" if good else "bold red")
         return
     # What cuts lost as the level allows stands behind it: then they were made.
-    claimed_only = all(finding.attested == EarlierCuts(CutsStanding.CLAIMED_ONLY) for _, finding in findings.values())
+    claimed_only = [
+        system
+        for system, (_, finding) in findings.items()
+        if finding.attested == EarlierCuts(CutsStanding.CLAIMED_ONLY)
+    ]
     tested = "; survival of power cuts not tested" if claimed_only and levels.has_servers(run.results) else ""
+    if tested and len(claimed_only) < len(findings):
+        tested = f"{tested} of {facts.names.listed(claimed_only)}"
     promise = levels.short_name(next(iter(findings.values()))[1].level)
     witnesses = levels.witness_words(run.results)
     yield Paragraph(

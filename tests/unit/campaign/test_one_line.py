@@ -309,6 +309,20 @@ def test_a_level_may_be_an_option_beside_a_form() -> None:
     assert "--level: '7': must be a durability level" in complaint(more=(("durability", 7, "--level"),))
 
 
+def test_a_form_may_be_varied_with_the_level_of_each() -> None:
+    line = CommandLine(AB, "rabbitmq", "h1", partitions=1, rate="1", vary=("form=classic,quorum,stream",))
+    composed = compose(line)
+    assert [variant["durability"] for variant in composed.data["variants"]] == [
+        {"level": "as-found", "form": form} for form in ("classic", "quorum", "stream")
+    ]
+    assert {trial.choice.form for trial in trials(composed)} == {"classic", "quorum", "stream"}
+    assert composed.data["systems"][0]["attach"]["stream-uris"] == "rabbitmq-stream://h1:5552"
+    both = compose(replace(line, vary=("form=classic,stream", "durability=4,2")))
+    assert [tuple(variant["durability"].values()) for variant in both.data["variants"]] == [
+        (4, "classic"), (2, "classic"), (4, "stream"), (2, "stream"),
+    ]  # fmt: skip
+
+
 def test_a_product_behind_the_protocol_is_named_like_a_system() -> None:
     assert attach_of("redpanda", "h1:9092") == {"bootstrap-servers": "h1:9092", "product": "redpanda"}
     assert attach_of("kafka", "h1:9092", "product=confluent")["product"] == "confluent"

@@ -668,3 +668,15 @@ def test_nothing_is_intact_where_no_message_came(tmp_path: Path) -> None:
     none = [replace(one, acked=0, subscriptions=(replace(one.subscriptions[0], received=0),)) for one in pair()]
     text = screen(stored(tmp_path, *none))
     assert "intact" not in text and "not checked" in text
+
+
+def test_systems_whose_survival_of_cuts_is_untested_are_named_where_others_was(tmp_path: Path) -> None:
+    untested, cut = (EarlierCuts.from_text(text) for text in ("claimed only", "attested: 0 lost in 20 cuts (all)"))
+    kept = LevelFinding(3, ("flush.messages=1",))
+    of_both = [
+        result(spec(system, number=number), level=replace(kept, attested=attested))
+        for number, (system, attested) in enumerate(((KAFKA, cut), (PULSAR, untested)), 1)
+    ]
+    assert "survival of power cuts not tested of Pulsar." in " ".join(screen(stored(tmp_path, *of_both)).split())
+    alone = screen(stored(tmp_path / "alone", of_both[1]))
+    assert "survival of power cuts not tested." in " ".join(alone.split())

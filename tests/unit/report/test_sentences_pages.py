@@ -73,7 +73,7 @@ from tidegauge.model.tilt import EQUAL_TERMS, Severity, Stage, Terms, Tilt
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.use import Resource
 from tidegauge.model.variant import SameWithin, Variant
-from tidegauge.model.workload import Payload, SubscriptionType
+from tidegauge.model.workload import KeyFile, Keys, Payload, SubscriptionType
 from tidegauge.published import PublishedScale
 from tidegauge.published.examine import Choice, examine, report_named
 from tidegauge.published.verdict import ClaimVerdict, Grade, PublishedOutcome
@@ -368,6 +368,17 @@ SCENES |= {
     "page of a load": lambda: page(*run_named("one-system")),
     "page of a load whose campaign is there": lambda: page(
         replace(run_named("one-system")[0], campaign_path=__file__), run_named("one-system")[1]
+    ),
+    "page of keys from a file": lambda: page(
+        replace(
+            run_named("one-system")[0],
+            campaign_path=__file__,
+            planned=tuple(
+                replace(one, workload=replace(one.workload, keys=Keys.FROM_FILE, key_file=KeyFile("/users", 3, 2, 0.5)))
+                for one in run_named("one-system")[0].planned
+            ),
+        ),
+        run_named("one-system")[1],
     ),
     "page of cuts": lambda: page(*run_named("attest")),
     "page of a fleet": lambda: page(*run_named("fleet")),
@@ -1376,7 +1387,9 @@ PAGE_CLAIMS = [
     Claim("On the machine of the run, with", "page of a load whose campaign is there", "page of a load"),
     Claim(", in the run's directory, where these files", "page of OMB's files", "page of a load"),
     Claim("The files are in the run's directory, and they", "page of OMB's files", "page of a load"),
-    Claim("Save this as {}:", "page of a load", "page of OMB's files"),
+    Claim("Save this as {}", "page of a load", "page of OMB's files"),
+    Claim("; it needs these as well: {}", "page of keys from a file", "page of a load"),
+    Claim(", and have the files that it names", "page of keys from a file", "page of a load"),
     Claim("The report contradicts itself here: {}", "page of a contradiction", "page of claims"),
     Claim("{}: the systems were not on equal terms", "page of unequal terms", "page of two systems"),
     Claim(", which was allowed with --allow-unequal", "page of unequal terms", "page of terms that nobody allowed"),

@@ -27,6 +27,7 @@ from tidegauge.report.html.first_table import first_table
 from tidegauge.report.levels import caveats, headline
 from tidegauge.report.lists import ShownPlan, plan_list, runs_list
 from tidegauge.report.loads import measured_words
+from tidegauge.report.names import names_of
 from tidegauge.report.screen import run_screen
 from tidegauge.report.summary import run_summary
 from tidegauge.report.tables import figure_table
@@ -188,6 +189,15 @@ def test_what_is_to_be_read_with_a_controls_level_is_not_said_of_the_level() -> 
     control = replace(cuts, spec=replace(SPEC, attest=replace(SPEC.attest, control=True)), level=caveat)
     assert caveats([cuts, control]) == {}
     assert len(caveats([replace(cuts, level=caveat), control])) == 1
+
+
+def test_a_controls_form_is_not_that_of_what_is_attested(tmp_path: Path) -> None:
+    cuts = attested(replace(SPEC, choice=LevelChoice(3, "quorum")), outcome(cycle()))
+    weaker = replace(SPEC, trial_id=f"{SPEC.trial_id}-control", choice=LevelChoice(4, "classic"))
+    control = replace(cuts, spec=replace(weaker, attest=replace(SPEC.attest, control=True)))
+    names = names_of(stored(tmp_path, cuts, control))
+    assert names.form(SPEC.system) == "quorum"
+    assert names.label(SPEC.system) == f"{SPEC.system} (quorum)"
 
 
 def test_equal_but_not_as_asked_says_so(tmp_path: Path) -> None:

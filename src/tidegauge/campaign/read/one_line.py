@@ -524,8 +524,17 @@ def _variants_of(line: CommandLine, composed: Composed) -> list[dict[str, Any]]:
     variants = []
     for index, combination in enumerate(combinations):
         variant: dict[str, Any] = {"name": _name_of_variant(dict(zip(axes, combination, strict=True)))}
-        for key, value, text in zip(axes, combination, line.vary, strict=True):
+        # A form is one of the level, which may vary as well.
+        for key, value, text in sorted(
+            zip(axes, combination, line.vary, strict=True), key=lambda each: each[0] == _FORM
+        ):
             option = _shown_option(VARY, text)
+            if key == _FORM:
+                level = variant.get("durability", composed.data.get("durability", AS_FOUND_WORD))
+                variant["durability"] = {"level": level, "form": value}
+                composed.options["variants", index, "durability"] = option
+                _add_addresses_of_form(composed)
+                continue
             for at, part in _variant_keys(composed, key, value, option):
                 holder: dict[str, Any] = variant if len(at) == 1 else variant.setdefault(at[0], {})
                 holder[at[-1]] = part

@@ -475,8 +475,9 @@ def _validity_badge(run: StoredRun) -> Badge:
     words = ", ".join(f"{number} {kind.shown}" for kind, number in numbers.items() if number)
     words += f", {excused} disturbed and not judged" if excused else ""
     # With them it is as many as the list of trials has.
-    steps = [result.spec.experiment for result in run.results if result.spec.exploratory]
-    if len(measured) < len(run.results):
+    asked_for = {result.spec.trial_id for result in measured}
+    steps = [result.spec.experiment for result in run.results if result.spec.trial_id not in asked_for]
+    if steps:
         words += f"; and {plural(len(steps), 'step')} of {join_with_and([*dict.fromkeys(steps)])}"
     remarked = [result for result in measured if result.warnings]
     sentences = [f"{len(remarked)} with remarks, such as: {remarked[0].warnings[0]}."] if remarked else []
