@@ -87,7 +87,8 @@ class Finding:
         summary: the answer, a sentence for each thing asked.
         rows: the answer as a table: each row maps the columns' heads, units included, to its cells.
         details: the same and more for programs as it is stored: JSON-able, units in the names. Written by
-            `search_details` and `curve_details`, read by `goals`, `points`, `published_trial_id` and `figure`.
+            `search_details` and `curve_details`, read by `goals`, `points`, `has_limits`, `published_trial_id` and
+            `figure`.
         figures: its figures that thresholds and comparisons may name (`statistics.figures.FINDING_FIGURES`).
         refuted: whether the durability level that was tested was refuted.
         attestations: to be kept beyond the run, for later ones with the same settings.
@@ -116,6 +117,11 @@ class Finding:
     def points(self) -> tuple[CurvePoint, ...]:
         """The loads of a curve."""
         return _parts_from_stored(CurvePoint, self.details.get(_POINTS))
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether a search asked for limits of latency, too, of a goal or of all."""
+        return bool(self.details.get("limits")) or any(goal.limits for goal in self.goals)
 
     @property
     def published_trial_id(self) -> str | None:

@@ -54,7 +54,7 @@ def faults_table(compared: ComparedTrials) -> FigureTable | None:
     by_row = [results for _, results in rows]
     group = partial(reduced_group, by_row)
     failed, *others = group(
-        "", count, {"failed": lambda r: r.failed, "twice": lambda r: r.duplicated, "disordered": lambda r: r.reordered}
+        "", count, {"failed": lambda r: r.failed, "twice": lambda r: r.duplicated, "reordered": lambda r: r.reordered}
     ).columns
     groups = (
         group("at, s", _seconds_text, {"from": lambda r: r.from_s, "to": lambda r: r.until_s}),

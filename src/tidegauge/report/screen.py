@@ -227,7 +227,7 @@ def _message_words(results: Sequence[MeasuredResult]) -> str:
         ("late", sum(sub.late for sub in subs)),
         ("not traced", sum(sub.untraced for sub in subs)),
         ("twice", sum(sub.duplicated for sub in subs)),
-        ("disordered", sum(sub.reordered for sub in subs)),
+        ("reordered", sum(sub.reordered for sub in subs)),
         ("failed", sum(load.failed for load in loads)),
         ("without outcome", sum(load.unresolved for load in loads)),
         ("behind", max(map(_messages_behind, results), default=0)),

@@ -237,8 +237,7 @@ def _search_plot(
     if not series:
         return None
     # A step is judged here by whether it was sustained; limits of latency are the goals' own.
-    limited = any(finding.details.get("limits") or any(goal.limits for goal in finding.goals) for finding in findings)
-    aside = ", limits of latency left aside" if limited else ""
+    aside = ", limits of latency left aside" if any(finding.has_limits for finding in findings) else ""
     reading = f"Filled: sustained{aside}; hollow: not, or INVALID.{_line_each(findings)}"
     what = f"Numbers of {sized}" if sized else "Rates"
     description = f"{what} tried one after the other. {reading} {'; '.join(parts)}."
