@@ -119,7 +119,7 @@ _ADVISED: tuple[tuple[tuple[ReasonKind, ...], str, str], ...] = (
     ),
     (
         (ReasonKind.NOT_KEPT_UP,),
-        "the rate was more than the system takes",
+        "the system did not keep up with the rate",
         "give a lower rate: these times grow with the trial",
     ),
     (

@@ -23,7 +23,7 @@ from tidegauge.places import is_file
 from tidegauge.report import compare, contests, fairness, levels, thresholds
 from tidegauge.report.ending import End, Ending, again_words, worth_acting_on
 from tidegauge.report.facts import RunFacts
-from tidegauge.report.findings import finding_table
+from tidegauge.report.findings import faults_table, finding_table
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet, columns, path_line, shown_path
 from tidegauge.report.loads import brief_workloads
 from tidegauge.report.names import SystemNames
@@ -43,6 +43,10 @@ EXPERIMENTS_MAX = 3
 _LIMIT_HEAD = "limited by"
 _DROPPED_HEADS = (_LIMIT_HEAD, "p99")
 """Columns that a table does without where it is too wide, in this order; "p99" alone is end-to-end's."""
+_DROPPED_OF_FAULTS = ("from", "failed")
+"""The same of the table of faults: when they were, and then how many messages failed."""
+_FAULT_CHARS_MAX = 40
+"""Width of the labels there: "kafka@4.3.1 1. pause, node 2"."""
 SWEPT_ROWS_MAX = 12
 """How many rows a sweep's table has, where it is the only one."""
 SYSTEMS_MAX = 6
@@ -145,6 +149,7 @@ def _verdict_table(verdict: ExperimentVerdict, facts: RunFacts, rows_max: int) -
         cut = len(compared.systems) - SYSTEMS_MAX
         if cut > 0:
             yield Text(f"... {plural(cut, 'more system')} {_where_rest_is(facts.run)}")
+        yield from _faults_table(compared, facts.run)
     elif findings and sum(len(finding.rows) for finding in findings) <= SYSTEMS_MAX:
         table = finding_table(findings, facts.names)
         if len(list(table.lines(COLUMNS))) == 1:
@@ -154,6 +159,19 @@ def _verdict_table(verdict: ExperimentVerdict, facts: RunFacts, rows_max: int) -
         cut = sum(len(compared.systems) for compared in verdict.compared_trials) - rows_max
         if cut > 0:
             yield Text(f"... {plural(cut, 'more row')} {_where_rest_is(facts.run)}")
+
+
+def _faults_table(compared: ComparedTrials, run: StoredRun) -> Iterable[RenderableType]:
+    """What faults did, which is the answer of a trial that has any."""
+    table = faults_table(compared)
+    if table is None:
+        return
+    table = _in_one_piece(replace(table, label_chars_max=_FAULT_CHARS_MAX), _DROPPED_OF_FAULTS)
+    if len(table.labels) <= SYSTEMS_MAX and len(table.packed(COLUMNS)) == 1:
+        yield Text("")
+        yield table
+    else:
+        yield Text(f"... what each fault did {_where_rest_is(run)}")
 
 
 def _where_rest_is(run: StoredRun) -> str:

@@ -83,6 +83,16 @@ def test_whoever_declares_a_queue_chooses_its_type(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["quorum", "classic", "stream"])
+def test_a_setting_of_the_topics_names_the_form_where_nobody_else_does(tmp_path: Path, kind: str) -> None:
+    said = f"    topic-settings: {{queue.type: {kind}, x-max-length: 9}}\n"
+    assert choice_of(tmp_path, RABBITMQ + said) == replace(AS_FOUND, form=kind)
+    both = f"{RABBITMQ}{said}    durability: {{level: as-found, form: quorum}}\n"
+    assert choice_of(tmp_path, both) == replace(AS_FOUND, form="quorum")
+    nats = '  - name: nats\n    attach: {servers: "nats://h1:4222"}\n    topic-settings: {storage: memory}\n'
+    assert choice_of(tmp_path, nats) == replace(AS_FOUND, form="memory")
+
+
 def test_nothing_is_set_on_topics_and_the_cluster_says_how_many_copies_they_have(tmp_path: Path) -> None:
     for name, systems, settings in (("kafka", KAFKA, {}), ("rabbitmq", RABBITMQ, {"queue.type": "quorum"})):
         step = plan_campaign(parse(tmp_path, systems)).steps[0]

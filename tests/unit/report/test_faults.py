@@ -5,24 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import gallery_samples
 import pytest
 from fault_samples import KILL, PAUSED, faulted
 from page_scenes import run_named
 from reasons import texts_of
 from report_samples import KAFKA, PULSAR, sample_run
 from run_samples import result, spec
+from shown_runs import rendered
 
 from tidegauge import store
 from tidegauge.comparison.compared_trials import ComparedTrials, sort_compared_trials
-from tidegauge.model.trial import LoadResult
+from tidegauge.model.trial import LoadResult, TrialResult
 from tidegauge.plain import plain_value, typed_value
+from tidegauge.report.ending import ending
 from tidegauge.report.findings import NOTE, fault_notes, faults_table, planned_faults
 from tidegauge.report.html.sections import sections
 from tidegauge.report.loads import load_words
 from tidegauge.report.plots.draw import page_drawing
 from tidegauge.report.plots.model import Details
 from tidegauge.report.plots.timeline import MAIN, timelines
+from tidegauge.report.screen import COLUMNS, run_screen
 from tidegauge.statistics.classify import Evidence, judge_evidence
+from tidegauge.store.read import load_run
 
 
 def shown(block: ComparedTrials) -> list[str]:
@@ -180,3 +185,20 @@ def test_a_leader_that_was_another_node_each_time_was_not_drawn_at_random() -> N
     assert table is not None
     (label,) = table.labels
     assert label.endswith("node 1 or 3")
+
+
+def test_the_last_screen_says_what_each_fault_did(tmp_path: Path) -> None:
+    run = load_run(gallery_samples.faults(tmp_path))
+    lines = rendered(run_screen(run, ending(run), 0)).splitlines()
+    assert any(
+        line.split() == ["kafka@4.3.1", "1.", "pause,", "node", "2", "1.0", "2.0", "4.20", "1,530", "4.0"]
+        for line in lines
+    )
+    assert max(map(len, lines)) <= COLUMNS
+    many = replace(run, trials=[replace(trial, result=_faulted_often(trial.result)) for trial in run.trials])
+    assert "... what each fault did in `show`" in rendered(run_screen(many, ending(many), 0))
+
+
+def _faulted_often(load: TrialResult | None) -> TrialResult:
+    assert isinstance(load, LoadResult)
+    return replace(load, faults=load.faults * 4)

@@ -27,7 +27,7 @@ ENDING = (
     Claim("use a machine with more CPUs (other", "warned of CPU, busy by itself", "warned of CPU, under a quota"),
     Claim("the disk was slow already", "warned of the disk", "warned of CPU"),
     Claim("see whether something else writes to it", "warned of the disk", "warned of CPU"),
-    Claim("the rate was more than the system takes", "warned of the rate", "warned of the generator's limit"),
+    Claim("the system did not keep up with the rate", "warned of the rate", "warned of the generator's limit"),
     Claim("give a lower rate: these times grow", "warned of the rate", "warned of the generator's limit"),
     Claim("the generator was at its limit first", "warned of waiting too little", "warned of the generator's limit"),
     Claim("add producers, or CPUs", "warned of waiting too little", "warned of the generator's limit"),
@@ -443,7 +443,7 @@ DOCTOR = (
 )
 
 BESIDE = (
-    Claim("the rate was more than the system takes", "warned of the rate", "invalid and not kept up"),
+    Claim("the system did not keep up with the rate", "warned of the rate", "invalid and not kept up"),
     Claim("no result of {}", "answer: one of two has a result", "answer: planned at another point"),
     Claim("'{}': too few samples ({}), none at all", "few samples", "CPU not recorded"),
     Claim("Whether messages were lost is not known", "not all read", "damaged"),

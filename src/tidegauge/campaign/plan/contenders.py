@@ -238,7 +238,7 @@ def _choose_level(campaign: Campaign, place: int, implementation: System, expect
         # Nothing is acknowledged, or a variant decides: the level that the topics have is only reported.
         target = replace(target, as_found=True)
     if target.is_open:
-        return _choose_form_as_found(campaign, at, target, implementation)
+        return _choose_form_as_found(campaign, place, at, target, implementation)
     # How many nodes an attached cluster has is known once it was asked; the level is read back in any case.
     nodes = max(campaign.nodes, NODES_FOR_REPLICATION) if system.attach else campaign.nodes
     possible = implementation.possible_levels(system.version or implementation.default_version, nodes)
@@ -268,11 +268,29 @@ def _choose_level(campaign: Campaign, place: int, implementation: System, expect
     return ways[0]
 
 
-def _choose_form_as_found(campaign: Campaign, at: KeyPath, target: LevelChoice, implementation: System) -> LevelChoice:
-    """The choice of a level as it is found, with how topics are made where a system has several ways."""
+def _choose_form_as_found(
+    campaign: Campaign, place: int, at: KeyPath, target: LevelChoice, implementation: System
+) -> LevelChoice:
+    """The choice of a level as it is found, with how topics are made where a system has several ways.
+
+    Where nobody names one, settings of the topics may: they say what such a form would set.
+    """
     forms = implementation.found_forms
-    if not target.form or target.form in forms or not forms:
-        return replace(target, form=target.form if target.form in forms else "".join(forms[:1]))
+    if target.form in forms:
+        return target
+    if not target.form or not forms:
+        settings = campaign.systems[place].topic
+        usual = [
+            form
+            for form in forms
+            if settings.items()
+            >= {
+                name: value
+                for name, value in implementation.topic_settings(replace(target, form=form)).items()
+                if name in settings
+            }.items()
+        ]
+        return replace(target, form=next(iter([*usual, *forms]), ""))
     raise UserError(
         f"{campaign.where(*at, 'form')}: durability.form: {implementation.title} has no form '{target.form}' of topics"
         f"{did_you_mean(target.form, list(forms))}; it has {', '.join(forms)}.",

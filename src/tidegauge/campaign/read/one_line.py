@@ -432,11 +432,15 @@ def _put_setting(composed: Composed, key: str, value: object, option: str) -> No
     if key in keys_of(TrialOptions):
         _put_in_experiments(composed, key, value, option)
     elif key == _FORM:
-        level = composed.data.get("durability", AS_FOUND_WORD)
-        composed.put(("durability",), {"level": level, "form": value}, option)
+        composed.put(("durability",), _level_in_form(composed.data, value), option)
         _add_addresses_of_form(composed)
     else:
         composed.put(_place_of_key(composed, key, option), value, option)
+
+
+def _level_in_form(holder: Mapping[str, Any], form: object) -> dict[str, object]:
+    """The level that a campaign or a variant names, in a form of it."""
+    return {"level": holder.get("durability", AS_FOUND_WORD), "form": form}
 
 
 def _add_addresses_of_form(composed: Composed) -> None:
@@ -521,6 +525,8 @@ def _variants_of(line: CommandLine, composed: Composed) -> list[dict[str, Any]]:
             f"{options}: {plural(len(combinations), 'variant')}, and 2 to {VARIANTS_MAX} can be compared.",
             "Give a key several values: -L producer.linger.ms=0,20",
         )
+    if _FORM in axes:
+        _add_addresses_of_form(composed)
     variants = []
     for index, combination in enumerate(combinations):
         variant: dict[str, Any] = {"name": _name_of_variant(dict(zip(axes, combination, strict=True)))}
@@ -530,10 +536,8 @@ def _variants_of(line: CommandLine, composed: Composed) -> list[dict[str, Any]]:
         ):
             option = _shown_option(VARY, text)
             if key == _FORM:
-                level = variant.get("durability", composed.data.get("durability", AS_FOUND_WORD))
-                variant["durability"] = {"level": level, "form": value}
+                variant["durability"] = _level_in_form({**composed.data, **variant}, value)
                 composed.options["variants", index, "durability"] = option
-                _add_addresses_of_form(composed)
                 continue
             for at, part in _variant_keys(composed, key, value, option):
                 holder: dict[str, Any] = variant if len(at) == 1 else variant.setdefault(at[0], {})
