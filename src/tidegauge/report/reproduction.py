@@ -71,7 +71,9 @@ def _sums_in_words(
     decidable = count_claims(campaigns)
     claims = len(report.claims)
     seconds = sum(campaign.seconds_expected for campaign in campaigns)
-    yield f"If all came out as published, {decidable} of the report's {plural(claims, 'claim')} would be decided."
+    shared = sum(len(one.decidable) for one in campaigns) - decidable
+    once = " (some are examined by several campaigns, and count once)" if shared else ""
+    yield f"If all came out as published, {decidable} of the report's {plural(claims, 'claim')} would be decided{once}."
     if min(campaign.repeat for campaign in campaigns) < BLOCKS_MIN and decidable < claims:
         yield f"With fewer than {BLOCKS_MIN} repeats only large differences decide."
     bound = f" of {duration(within_s)} allowed" if within_s is not None else ""

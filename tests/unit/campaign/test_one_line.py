@@ -257,6 +257,14 @@ def test_each_value_is_measured_with_each_of_the_others() -> None:
     assert (campaign.repeat, str(campaign.same_within)) == (5, "1ms")
 
 
+def test_commas_inside_of_braces_part_no_values() -> None:
+    mixed, plain = variants("message-size={100B: 70%, 1KiB: 30%},1KiB")
+    assert mixed == {"name": "message-size=100B: 70% 1KiB: 30%", "message-size": {"100B": "70%", "1KiB": "30%"}}
+    assert plain == {"name": "message-size=1KiB", "message-size": "1KiB"}
+    set_at_once = compose(A_B, "message-size={100B: 70%, 1KiB: 30%}", vary=("compression=none,lz4",))
+    assert set_at_once.data["workload"]["message-size"] == {"100B": "70%", "1KiB": "30%"}
+
+
 def test_versions_of_a_server_started_here_and_addresses_of_clusters() -> None:
     own = compose(replace(A_B, address=None, partitions=None), vary=("version=3.9.2,4.3.1",))
     assert not own.is_attached

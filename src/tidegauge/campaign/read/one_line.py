@@ -66,6 +66,7 @@ _ORDER = ("name", "systems", "durability", "nodes", "workload", "variants", "exp
 _THE_ADDRESS = "the address"
 _HOST = re.compile(r"(?P<host>\[[^\]]*\]|[^:/\[\]]+)(?P<port>:\d+)?(?P<path>/.*)?")
 _VALUE_NAME = re.compile(r"[^A-Za-z0-9 ._:/%=+-]+")
+_OF_MAPPINGS = re.compile(r"[{},]")
 _NAME_CHARS_MAX = 40
 _LOGIN = re.compile(r"[^\s,]:[^\s,]*@")
 """Who logs in at an address, and his password."""
@@ -411,6 +412,18 @@ def _split_setting(text: str, option: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
+def _split_values(text: str) -> list[str]:
+    """Values with commas between them; those inside of braces and brackets part nothing: "{100B: 70%, 1KiB: 30%}"."""
+    values, depth = [""], 0
+    for char in text:
+        depth += (char in "{[") - (char in "}]")
+        if char == "," and depth <= 0:
+            values.append("")
+        else:
+            values[-1] += char
+    return [value.strip() for value in values]
+
+
 def _shown_option(option: str, text: str) -> str:
     """The option as messages name it: without a value that may be a secret."""
     key, separator, value = text.partition("=")
@@ -419,12 +432,13 @@ def _shown_option(option: str, text: str) -> str:
 
 
 def _parse_scalar(text: str) -> object:
-    """The value that a text has in YAML, if it is one value; else the text."""
+    """The value that a text has in YAML, if it is one value or a mapping in braces; else the text."""
     try:
         value = YAML(typ="safe").load(text)
     except YAMLError:
         return text
-    return value if isinstance(value, bool | int | float) else text
+    is_mapping = isinstance(value, dict) and text.startswith("{")
+    return value if is_mapping or isinstance(value, bool | int | float) else text
 
 
 def _put_setting(composed: Composed, key: str, value: object, option: str) -> None:
@@ -511,7 +525,7 @@ def _variants_of(line: CommandLine, composed: Composed) -> list[dict[str, Any]]:
             words = f"{_shown_option(VARY, text)}: '{key}' is varied already."
             raise UserError(words, f"Give all its values at once: {key}=A,B")
         option = _shown_option(VARY, text)
-        axes[key] = [value.strip() for value in values.split(",")]
+        axes[key] = _split_values(values)
         if key == ADDRESS and not composed.is_attached:
             raise UserError(f"{option}: servers are started here, and have no address to vary.")
         if not all(axes[key]):
@@ -568,11 +582,12 @@ def _variant_keys(composed: Composed, key: str, value: str, option: str) -> Iter
 
 def _name_of_variant(values: Mapping[str, str]) -> str:
     """What a variant is called by: the last parts of its keys, and their values."""
-    text = " ".join(f"{_short_key(key)}={value}" for key, value in values.items())
+    short_values = {key: _OF_MAPPINGS.sub("", value) for key, value in values.items()}
+    text = " ".join(f"{_short_key(key)}={value}" for key, value in short_values.items())
     name = _VALUE_NAME.sub("-", text)
     if len(name) <= _NAME_CHARS_MAX:
         return name
-    return _VALUE_NAME.sub("-", " ".join(values.values()))[:_NAME_CHARS_MAX]
+    return _VALUE_NAME.sub("-", " ".join(short_values.values()))[:_NAME_CHARS_MAX]
 
 
 def _short_key(key: str) -> str:
