@@ -75,6 +75,10 @@ class GeneratorFailedError(RunFailedError):
     """A load generator or its host failed, not the system under test: the trial may be made again (`retry`)."""
 
 
+class AgentGoneError(RunFailedError):
+    """The agent that holds a run's processes is gone, and they with it: nothing can be measured any more."""
+
+
 class AccessRefusedError(RunFailedError):
     """A system is there but refuses access: TLS, credentials or rights. Trying again does not help."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attest_doubles import Deployment, Host, Rig, System, Worker
+from attest_doubles import DISK_BYTES, Deployment, Host, Rig, System, Worker
 from attest_scenes import NONE, Stage, all_at, only_the_first, outcome_of, stage
 from wrong_servers import (
     AcknowledgesBeforeItWrites,
@@ -21,7 +21,7 @@ from wrong_servers import (
 from tidegauge.attestation.data_files import Copy
 from tidegauge.attestation.evidence import History
 from tidegauge.campaign.run import running_trial
-from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.errors import AgentGoneError, GeneratorFailedError, RunFailedError, StartFailedError
 from tidegauge.model.attest import Act, ActKind, AttestOutcome, Cycle, Means, Role, Scenario
 from tidegauge.model.events import Note, PhaseProgress
 from tidegauge.model.server import Setting
@@ -434,6 +434,71 @@ def test_a_cycle_that_can_not_be_carried_out_costs_none_before_it(
         (3, 0, ("The topic could not be made.",)),
         (4, 1, ()),
     ]
+
+
+def fail_in_cycle(monkeypatch: pytest.MonkeyPatch, number: int, error: RunFailedError, times: int) -> None:
+    """The load generator fails so many times in this cycle."""
+    prepare, left = Worker.prepare, [times]
+
+    def fails(worker: Worker, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> list[Setting]:
+        if order.history_directory.endswith(f"{number:04d}") and left[0] > 0:
+            left[0] -= 1
+            raise error
+        return prepare(worker, order, on_progress)
+
+    monkeypatch.setattr(Worker, "prepare", fails)
+
+
+def test_a_load_generator_that_failed_says_nothing_of_the_servers_and_the_cycle_is_made_again(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_in_cycle(monkeypatch, 3, GeneratorFailedError("The load generator was killed by signal 9."), 2)
+    result = stage.run(NONE, all_at(), all_at(number=3), all_at(number=4))
+    assert [(cycle.number, len(cycle.cuts), cycle.unreadable) for cycle in outcome_of(result).cycles] == [
+        (1, 0, ()),
+        (2, 1, ()),
+        (3, 1, ()),
+        (4, 1, ()),
+    ]
+    notes = [event.text for event in stage.events if isinstance(event, Note)]
+    why = "in cycle 3 the load generator failed (The load generator was killed by signal 9)"
+    assert notes == [f"0001-attest-kafka-cuts: {why}; new servers go on."] * 2
+
+
+@pytest.mark.parametrize(
+    ("error", "times"), [(GeneratorFailedError("Killed by signal 9."), 3), (AgentGoneError("The agent has ended."), 1)]
+)
+def test_where_nothing_goes_on_cycles_stay_for_the_run_that_resumes(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, error: RunFailedError, times: int
+) -> None:
+    fail_in_cycle(monkeypatch, 3, error, times)
+    cycles = [NONE, all_at(), all_at(number=3), all_at(number=4)]
+    with pytest.raises(RunFailedError, match=error.message):
+        stage.run(*cycles)
+    assert stage.store.result is None, "no shorter result is taken for the whole one"
+    before = stage.store.cycles_stored
+    assert before is not None
+    assert [cycle.number for cycle in before.cycles] == [1, 2]
+    # The next session has a directory of its own.
+    stage.store.make_data_directories()
+    resumed = outcome_of(stage.run(*cycles, before=before))
+    assert [(cycle.number, cycle.served) for cycle in resumed.cycles] == [(number, True) for number in (1, 2, 3, 4)]
+
+
+def test_new_servers_take_over_before_a_disk_is_full(stage: Stage) -> None:
+    free_after = stage.world.free_after_cycles
+    free_after.update({1: DISK_BYTES // 2, 2: DISK_BYTES // 3})
+    result = stage.run(NONE, all_at(), all_at(number=3), all_at(number=4))
+    assert [cycle.served for cycle in outcome_of(result).cycles] == [True] * 4
+    assert stage.world.journal.entries.count("deploy") == 2
+    notes = [event.text for event in stage.events if isinstance(event, Note)]
+    assert notes == ["0001-attest-kafka-cuts: after cycle 2 a disk is nearly full; new servers go on."]
+
+
+def test_nobody_takes_over_where_no_cycle_is_left(stage: Stage) -> None:
+    stage.world.free_after_cycles[2] = DISK_BYTES // 3
+    stage.run(NONE, all_at())
+    assert stage.world.journal.entries.count("deploy") == 1
 
 
 def test_a_node_that_does_not_answer_yet_is_asked_again(stage: Stage) -> None:

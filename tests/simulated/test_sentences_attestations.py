@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+from attest_doubles import DISK_BYTES, Worker
 from attest_scenes import NONE, Stage, all_at, only_the_first, outcome_of, staged
 from attestation_samples import SPEC, attestation, cut, cycle, outcome, witness
 from cut_samples import cut as read_after
@@ -23,7 +25,7 @@ from tidegauge.attestation.record import attestation_of, earlier_cuts
 from tidegauge.attestation.scenario import describe_scenario, why_impossible
 from tidegauge.attestation.words import attest_outcome, attest_sentences
 from tidegauge.campaign.run import running_trial
-from tidegauge.errors import StartFailedError
+from tidegauge.errors import GeneratorFailedError, StartFailedError
 from tidegauge.model.attest import (
     Attestation,
     AttestOutcome,
@@ -35,6 +37,8 @@ from tidegauge.model.attest import (
     Scenario,
 )
 from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Setting
+from tidegauge.worker.api import LoadOrder, OnProgress, ignore_progress
 
 MODULES = [*modules_of("attestation"), "campaign/run/trial/attest_cycle.py", "campaign/run/trial/attest.py"]
 
@@ -208,6 +212,24 @@ def start_once() -> Callable[..., Any]:
     return lambda *arguments: left.pop()(*arguments) if left else refuse()
 
 
+def with_disk_that_fills(stage: Stage) -> Any:
+    stage.world.free_after_cycles[1] = DISK_BYTES // 3
+    return stage.run(NONE, all_at())
+
+
+def with_load_generator_that_fails_once(stage: Stage) -> Any:
+    prepare, errors = Worker.prepare, [GeneratorFailedError("Killed by signal 9.")]
+
+    def fails(worker: Worker, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> list[Setting]:
+        if order.history_directory.endswith("0002") and errors:
+            raise errors.pop()
+        return prepare(worker, order, on_progress)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Worker, "prepare", fails)
+        return stage.run(NONE, all_at())
+
+
 PROCEDURES: dict[str, Scene] = {
     "an attestation": carried_out(lambda stage: stage.run(NONE, all_at())),
     "an attestation whose servers do not start": carried_out(
@@ -238,6 +260,8 @@ PROCEDURES: dict[str, Scene] = {
         lambda stage: stage.run(all_at(), all_at(number=3), server=Honest(), never_again=True),
         tidegauge__campaign__run__running_trial__start_servers=start_once(),
     ),
+    "a disk that is nearly full": carried_out(with_disk_that_fills),
+    "a load generator that fails once": carried_out(with_load_generator_that_fails_once),
 }
 
 
@@ -356,6 +380,8 @@ CLAIMS = [
     # campaign/run/trial/attest.py
     Claim("{} of {} cycles were carried out before", "an attestation that goes on", "an attestation"),
     Claim("cycle {} could not be finished ({})", "servers that new ones replace", "an attestation"),
+    Claim("in cycle {} the load generator failed ({})", "a load generator that fails once", "an attestation"),
+    Claim("after cycle {} a disk is nearly full", "a disk that is nearly full", "an attestation"),
     Claim("{}: {}; new servers go on.", "servers that new ones replace", "servers that never serve again"),
     Claim(
         "{}: {}, and new servers could not go on: {}",

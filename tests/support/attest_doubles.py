@@ -20,7 +20,7 @@ from tidegauge.attestation.evidence import HEADER
 from tidegauge.attestation.evidence import RecordKind as Record
 from tidegauge.errors import RunFailedError
 from tidegauge.model.attest import AttestPlan
-from tidegauge.model.host import DiskCheck
+from tidegauge.model.host import DiskCheck, FreeSpace
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.message import CommittedPosition, CommittedPositions, ReadBack
@@ -31,6 +31,7 @@ from tidegauge.model.workload import Workload
 from tidegauge.systems.api import DeployRequest, Node
 from tidegauge.worker.api import NOWHERE, LoadOrder, OnProgress, Positions, ignore_progress
 
+DISK_BYTES = 1 << 30
 EACH_S = 0.002
 """Between two messages of the simulated load."""
 AT_RISK_MIN = 40
@@ -50,6 +51,8 @@ class World:
     frozen_ns: list[int] = field(default_factory=list)
     known: list[Positions] = field(default_factory=list)
     """What each read of whatever serves was given of the last messages."""
+    free_after_cycles: dict[int, int] = field(default_factory=dict)
+    """Bytes that are free on the nodes' disks after so many cycles, until the next; else all of them."""
     find: Callable[..., Any] = find_copies
     """How copies are looked for in the servers' data files."""
 
@@ -180,6 +183,11 @@ class Host(FakeHost):
     def write_back(self, directories: Sequence[Path]) -> str:
         self.journal.note(f"written back {', '.join(place.name for place in directories)}")
         return ""
+
+    def free_space(self, places: Sequence[Path]) -> list[FreeSpace]:
+        world = self.rig.world
+        cycles = world.journal.entries.count("finish")
+        return [FreeSpace(place, 1, world.free_after_cycles.get(cycles, DISK_BYTES)) for place in places]
 
     def find_copies(self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]) -> Any:
         return self.rig.world.find(directories, trial_id, wanted)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attest_doubles import Host, Rig, System, Worker, World, spec_of
+from attest_doubles import DISK_BYTES, Host, Rig, System, Worker, World, spec_of
 from campaign_doubles import FakeResources, FakeTrialStore, Journal
 from wrong_servers import Honest
 
@@ -63,7 +63,7 @@ def staged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
         choice = SystemChoice("kafka")
         subject = Subject(system, system.provision("4.3.1", None), choice)
         wanted = {"means": Means.POWER, "serve_s_max": 5.0, **plan}
-        attest = AttestPlan(cycles=cycles, file_system=FileSystem.EXT4, disk_bytes=1 << 30, **wanted)
+        attest = AttestPlan(cycles=cycles, file_system=FileSystem.EXT4, disk_bytes=DISK_BYTES, **wanted)
         result = run_trial(spec_of(nodes, attest), subject, resources, store, before=before)
         assert isinstance(result, AttestResult)
         return result

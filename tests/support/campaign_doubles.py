@@ -45,6 +45,7 @@ from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.tilt import Tilt
 from tidegauge.model.trial import LoadResult, LoadSpec, TrialResult, TrialSpec
 from tidegauge.model.workload import Workload
+from tidegauge.store.files import move_aside
 from tidegauge.systems import registry
 from tidegauge.systems.api import DeployRequest, TopicTerms
 from tidegauge.worker.api import LeftResults, LoadOrder, OnProgress, Share, Trace, ignore_progress
@@ -545,6 +546,8 @@ class FakeTrialStore:
 
     def make_evidence_directory(self, name: str) -> Path:
         directory = self.directory / "evidence" / name
+        if directory.exists():
+            move_aside(directory, self.directory / "earlier-evidence")
         directory.mkdir(parents=True)
         return directory
 

@@ -10,7 +10,7 @@ from tidegauge.agent import registry
 from tidegauge.agent.client import CLOSE_MARGIN_S, LEASE_S, AgentHost, launch_arguments
 from tidegauge.agent.link import Link
 from tidegauge.agent.reap import clean_leftovers
-from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.errors import AgentGoneError, RunFailedError, StartFailedError
 
 
 class LocalHost(AgentHost):
@@ -72,7 +72,7 @@ class LocalHost(AgentHost):
             notes += clean_leftovers()
         return notes
 
-    def gone_error(self) -> RunFailedError:
+    def gone_error(self) -> AgentGoneError:
         """The error that says that the agent is gone, with the last line of its log if it left one."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(5.0)
@@ -84,7 +84,7 @@ class LocalHost(AgentHost):
         else:
             how = "has ended" if code is None else f"ended with exit code {code}"
         cause = registry.last_words(self.agent_id)
-        return RunFailedError(
+        return AgentGoneError(
             f"The agent that holds this run's processes {how}{f': {cause}' if cause else ''}.",
             "Its processes end with it. Run the same command again; what is left over is removed first.",
             registry.log_path(self.agent_id) if cause else None,
@@ -92,7 +92,7 @@ class LocalHost(AgentHost):
 
     def silent_error(self, call: str, timeout_s: float) -> RunFailedError:
         """See `AgentHost.silent_error`."""
-        return RunFailedError(
+        return AgentGoneError(
             f"The agent that holds this run's processes did not answer '{call}' within {timeout_s:.0f} s.",
             "It may be stopped, or wait for a disk that does not answer. Its processes end with this command.",
         )

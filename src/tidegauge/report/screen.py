@@ -171,7 +171,7 @@ def _faults_table(compared: ComparedTrials, run: StoredRun) -> Iterable[Renderab
         yield Text("")
         yield table
     else:
-        yield Text(f"... what each fault did {_where_rest_is(run)}")
+        yield Text(f"... each fault {_where_rest_is(run)}")
 
 
 def _where_rest_is(run: StoredRun) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import itertools
 import json
 import os
 import socket
@@ -181,6 +182,18 @@ def make_directory(path: Path) -> None:
         make_own_directory(path)
     except OSError as error:
         raise write_failed(path, error) from error
+
+
+def move_aside(directory: Path, earlier_directory: Path) -> Path:
+    """Move a directory to the first free of NAME-1, NAME-2 ... in another one. Raises `RunFailedError`."""
+    make_directory(earlier_directory)
+    names = (f"{directory.name}-{number}" for number in itertools.count(1))
+    free = next(earlier_directory / name for name in names if not (earlier_directory / name).exists())
+    try:
+        directory.rename(free)
+    except OSError as error:
+        raise write_failed(directory, error) from error
+    return free
 
 
 class LineFile:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import itertools
 import os
 import re
 import shutil
@@ -49,6 +48,7 @@ from tidegauge.store.files import (
     RESERVE_BYTES,
     environment_name,
     make_directory,
+    move_aside,
     this_writer,
     with_reserve,
     write_bytes,
@@ -171,15 +171,7 @@ class RunStore:
 
     def set_trial_aside(self, trial_id: str) -> str:
         """Keep what was measured of a trial that is made again beside. Returns where. Raises `RunFailedError`."""
-        directory, earlier_directory = self.path / "trials" / trial_id, self.path / "earlier"
-        make_directory(earlier_directory)
-        names = (f"{trial_id}-{number}" for number in itertools.count(1))
-        free = next(earlier_directory / name for name in names if not (earlier_directory / name).exists())
-        try:
-            directory.rename(free)
-        except OSError as error:
-            raise write_failed(directory, error) from error
-        return str(free.relative_to(self.path))
+        return str(move_aside(self.path / "trials" / trial_id, self.path / "earlier").relative_to(self.path))
 
     def write_finding(self, finding: Finding) -> None:
         """Keep what an experiment found; attestations beyond the run, too. Raises `RunFailedError`."""

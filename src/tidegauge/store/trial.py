@@ -34,6 +34,7 @@ from tidegauge.store.files import (
     CYCLES_FILE,
     MEASURING_FILE,
     make_directory,
+    move_aside,
     with_reserve,
     write_json,
 )
@@ -117,8 +118,10 @@ class TrialStore:
         write_json(self.directory / "witness.json", content)
 
     def make_evidence_directory(self, name: str) -> Path:
-        """A new directory of the trial for what others write. Raises `RunFailedError`."""
+        """A new directory of the trial for what others write; an earlier one moves aside. Raises `RunFailedError`."""
         directory = self.directory / "evidence" / name
+        if directory.exists():
+            move_aside(directory, self.directory / "earlier-evidence")
         make_directory(directory)
         return directory
 

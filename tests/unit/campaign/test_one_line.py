@@ -92,9 +92,15 @@ def test_what_is_no_address_stays_so_that_it_is_refused() -> None:
     assert "the address: 'h1:99999': must have a host and a port" in complaint(replace(KAFKA, address="h1:99999"))
 
 
+def test_a_login_is_set_by_an_option_that_names_where_its_secret_is() -> None:
+    (item,) = compose(KAFKA, "auth={method: plain, user: me, password: {env: SECRET}}").data["systems"]
+    assert item["attach"]["auth"] == {"method": "plain", "user": "me", "password": {"env": "SECRET"}}
+
+
 def test_a_password_in_an_address_is_not_repeated() -> None:
     said = complaint(replace(KAFKA, address="me:secret@h1:9092"))
-    assert "the address: must hold no user and no password" in said
+    assert "The address must hold no user and no password" in said
+    assert "--set 'auth={method: plain, user: NAME, password: {env: VARIABLE}}'" in said
     assert "secret" not in said
 
 

@@ -135,7 +135,9 @@ def stored(runs: Path, subject: AttestOutcome, means: Means = Means.POWER) -> st
     run.write_plan([measured.spec for measured in lab.results])
     for measured in lab.results:
         trial = run.open_trial(measured.spec)
-        assert trial.make_evidence_directory("cycle-0001").is_dir()
+        (trial.make_evidence_directory("cycle-0001") / "broken off").touch()
+        assert trial.make_evidence_directory("cycle-0001").is_dir(), "it is made again"
+        assert (trial.directory / "earlier-evidence" / "cycle-0001-1" / "broken off").exists()
         trial.finish(measured, totals())
     run.write_finding(finding)
     run.finish("finished")

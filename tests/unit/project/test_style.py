@@ -292,7 +292,7 @@ def test_only_cli_prints() -> None:
     assert [str(p.relative_to(ROOT)) for p in python_files() if "cli" not in p.parts and facts_of(p).prints] == []
 
 
-RENAMES_DIRECTORIES = {"distribution/cache.py", "distribution/maven.py", "store/run.py"}
+RENAMES_DIRECTORIES = {"distribution/cache.py", "distribution/maven.py", "store/files.py", "store/run.py"}
 
 
 def renames(source: str) -> list[int]:

@@ -196,7 +196,7 @@ def test_the_last_screen_says_what_each_fault_did(tmp_path: Path) -> None:
     )
     assert max(map(len, lines)) <= COLUMNS
     many = replace(run, trials=[replace(trial, result=_faulted_often(trial.result)) for trial in run.trials])
-    assert "... what each fault did in `show`" in rendered(run_screen(many, ending(many), 0))
+    assert "... each fault in `show`" in rendered(run_screen(many, ending(many), 0))
 
 
 def _faulted_often(load: TrialResult | None) -> TrialResult:

@@ -257,6 +257,11 @@ def _read_target(line: CommandLine) -> tuple[System, dict[str, Any], dict[KeyPat
         options["systems", 0, "version"] = line.target
     if address is not None:
         rules = _rules_of(system)
+        if _LOGIN.search(address):
+            raise UserError(
+                "The address must hold no user and no password, since a campaign is copied into every run.",
+                f"Give it without them, and beside it {_login_by_option(rules)}, or write them into --attach FILE.",
+            )
         item[ATTACH] = {**item.get(ATTACH, {}), **addresses_of(address, rules)}
         # Not as it was given: it may hold a password.
         options |= {(*at_attach, key.name): _THE_ADDRESS for key in rules.keys}
@@ -324,6 +329,14 @@ def _rules_of(system: System) -> AttachRules:
 
 def _first_key(system: System) -> AddressKey:
     return _rules_of(system).keys[0]
+
+
+def _login_by_option(rules: AttachRules) -> str:
+    """The option that logs in as these clusters' usual method does, with a secret that is elsewhere."""
+    method = rules.methods[0]
+    secret = "{env: VARIABLE}"
+    named = f"token: {secret}" if method == "token" else f"user: NAME, password: {secret}"
+    return f"{SET} 'auth={{method: {method}, {named}}}'"
 
 
 def addresses_of(address: str, rules: AttachRules) -> dict[str, str]:

@@ -1,9 +1,10 @@
 """An attestation trial: a deployment whose nodes have disks of their own; cycle after cycle of load, cut and reading.
 
 All cycles share the deployment; each has a topic of its own. Where one can't be finished, as where servers do not serve
-again after a cut, that is kept and reported, and new servers carry out those that are left: see `cycles_left`. What
-each cycle found is stored at once: a trial that was interrupted resumes after its last whole cycle, on servers of its
-own.
+again after a cut, that is kept and reported, and new servers carry out those that are left: see `cycles_left`. New ones
+also take over where the load generator failed, which says nothing of the servers, so that the cycle is made again, and
+where disks are nearly full of the cycles before. What each cycle found is stored at once: a trial that was interrupted
+resumes after its last whole cycle, on servers of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from tidegauge.campaign.run.running_trial import RunningTrial, Settled, TrialSet
 from tidegauge.campaign.run.trial.attest_cycle import Prepared, prepare_cycle, run_cycle
 from tidegauge.campaign.run.trial.procedure import TrialProcedure
 from tidegauge.campaign.run.witnessing import checked_level
-from tidegauge.errors import RunFailedError, TidegaugeError
+from tidegauge.errors import AgentGoneError, GeneratorFailedError, RunFailedError, TidegaugeError
+from tidegauge.hosts.space import FREE_BYTES_DURING
 from tidegauge.model.attest import AttestOutcome, AttestPlan, Cycle, CycleOutcome, Means, Scenario
 from tidegauge.model.events import Note, PhaseProgress, PhaseStarted
 from tidegauge.model.level import LevelFinding
@@ -30,25 +32,33 @@ from tidegauge.model.trial import AttestResult, AttestSpec
 from tidegauge.numbers import plural
 
 UNKNOWN_LEVEL = LevelFinding(None, ())
+DISK_FREE_SHARE_MIN = 0.25
+"""Of what a node's disk has above the room that ends a run, before a cycle on servers that carried out others.
+
+Of 2 GiB about 40 cycles of Pulsar filled all.
+"""
 UNSERVED_IN_A_ROW_MAX = 3
 """A scenario of which so many cycles in a row could not be finished, on new servers each, is not tried any further."""
 
 
 class ServersGoneError(Exception):
-    """A cycle of an attestation could not be finished, and new servers could carry out those that are left.
+    """New servers must carry out the cycles of an attestation that are left.
 
     Attributes:
         result: what was found until then.
         totals: those of the last cycle.
+        error: of a load generator that failed; None where it did not.
     """
 
-    def __init__(self, result: AttestResult, totals: TotalFigures) -> None:
-        """Make it of what would be the trial's end without new servers."""
+    def __init__(
+        self, result: AttestResult, totals: TotalFigures, why: str, error: GeneratorFailedError | None
+    ) -> None:
+        """Make it of what would be the trial's end without new servers. `why`: these can't go on, a clause."""
         super().__init__()
         self.result = result
         self.totals = totals
-        last = result.attest.cycles[-1]
-        self._why = f"cycle {last.number} could not be finished ({last.unreadable[0].rstrip('.')})"
+        self.error = error
+        self._why = why
 
     def note_of_new_servers(self) -> Note:
         """What is announced where new servers take their place."""
@@ -108,7 +118,7 @@ class AttestProcedure(TrialProcedure[AttestSpec, AttestResult]):
             )
         self.is_whole = not cycles_left(trial.spec.attest, outcome.cycles)
         if not self.is_whole:
-            self.gone = ServersGoneError(result, attestation.totals)
+            self.gone = ServersGoneError(result, attestation.totals, attestation.why_left, attestation.generator_error)
             raise self.gone
         return result, attestation.totals
 
@@ -147,13 +157,20 @@ def _write_back_disks(trial: RunningTrial[AttestSpec]) -> None:
 
 @dataclass
 class _AttestationTrial:
-    """The cycles of one trial as they are carried out. `totals` are those of the last one, or of servers before."""
+    """The cycles of one trial as they are carried out. `totals` are those of the last one, or of servers before.
+
+    Attributes:
+        why_left: why its servers carry out no more cycles although some are left, a clause; "" while they do.
+        generator_error: that of a load generator that failed, after which the cycle is made again.
+    """
 
     trial: RunningTrial[AttestSpec]
     before: AttestOutcome | None
     level: LevelFinding
     totals: TotalFigures | None = None
     took_s: float = 0.0
+    why_left: str = ""
+    generator_error: GeneratorFailedError | None = None
     _digest: str = ""
 
     def __post_init__(self) -> None:
@@ -175,23 +192,39 @@ class _AttestationTrial:
             # For the totals that a trial ends with. What it found the first time stays: this one may hide a loss.
             self._carry_out_cycle(self._plan.cycles[-1])
         began_s = time.monotonic()
-        while left := cycles_left(self._plan, outcomes):
+        while not self.why_left and (left := cycles_left(self._plan, outcomes)):
             cycle = left[0]
             self._report_progress(left, outcomes, began_s)
             try:
                 outcomes.append(self._carry_out_cycle(cycle))
             except RunFailedError as error:
-                if len(outcomes) == len(self._kept) and not has_earlier_servers:
+                has_begun = len(outcomes) > len(self._kept) or has_earlier_servers
+                if not has_begun or isinstance(error, AgentGoneError):
                     raise
+                if isinstance(error, GeneratorFailedError):
+                    self.generator_error = error
+                    self.why_left = f"in cycle {cycle.number} the load generator failed ({error.message.rstrip('.')})"
+                    break
                 # What the cycles before found is kept; this one makes its scenario inconclusive.
                 outcomes.append(
                     CycleOutcome(cycle.number, cycle.scenario, (), 0, unreadable=(error.message,), served=False)
                 )
             self.trial.store.write_cycles(self._outcome_of(outcomes))
-            if not outcomes[-1].served:
-                break
+            last = outcomes[-1]
+            if not last.served:
+                self.why_left = f"cycle {last.number} could not be finished ({last.unreadable[0].rstrip('.')})"
+            elif self._has_full_disk():
+                self.why_left = f"after cycle {last.number} a disk is nearly full"
         self.took_s = time.monotonic() - began_s
         return self._outcome_of(outcomes)
+
+    def _has_full_disk(self) -> bool:
+        """Whether a node's disk may have no room for another cycle: servers keep logs of topics that are deleted."""
+        if self._plan.means is Means.CRASH:
+            return False
+        spaces = self.trial.resources.host.free_space(self.trial.store.disks)
+        free_bytes_min = FREE_BYTES_DURING + DISK_FREE_SHARE_MIN * (self._plan.disk_bytes - FREE_BYTES_DURING)
+        return any(space.is_there and space.free_bytes < free_bytes_min for space in spaces)
 
     def _outcome_of(self, outcomes: Sequence[CycleOutcome]) -> AttestOutcome:
         """What was found so far, with the settings of servers before where these came to no cycle."""

@@ -25,11 +25,14 @@ from tidegauge.campaign.run.trial.attest import AttestProcedure, ServersGoneErro
 from tidegauge.campaign.run.trial.load import LoadProcedure
 from tidegauge.campaign.run.trial.procedure import Result, TrialProcedure
 from tidegauge.campaign.run.trial.read import ReadProcedure
-from tidegauge.errors import RunFailedError
+from tidegauge.errors import AgentGoneError, RunFailedError
 from tidegauge.model import disk_needs
 from tidegauge.model.attest import AttestOutcome
 from tidegauge.model.trial import AnyResult, AnySpec, AttestResult, AttestSpec, LoadSpec, ReadSpec, Spec, TrialSpec
 from tidegauge.store.trial import TrialStore
+
+GENERATORS_MAX = 3
+"""Of load generators that failed one after the other in the same cycle of an attestation."""
 
 
 def run_trial(
@@ -98,9 +101,11 @@ def _carry_out_attestation(
 ) -> AttestResult:
     """Go through the phases, and again with new servers after a cycle that could not be finished.
 
-    What cycles found is the result, even where new servers fail.
+    What cycles found is the result, even where new servers fail. Where it was the load generator, `GENERATORS_MAX` in a
+    row, or the agent, cycles stay as they are, and resuming the run goes on with them.
     """
     gone: ServersGoneError | None = None
+    failures = 0
     while True:
         procedure = AttestProcedure(before, gone)
         try:
@@ -109,11 +114,15 @@ def _carry_out_attestation(
                 setup.store.make_data_directories()
             return _carry_out_procedure(procedure, setup, shared)
         except ServersGoneError as error:
+            is_stuck = gone is not None and len(gone.result.attest.cycles) == len(error.result.attest.cycles)
+            failures = 0 if error.error is None else failures + 1 if is_stuck else 1
+            if error.error is not None and failures >= GENERATORS_MAX:
+                raise error.error from None
             gone = error
         except (RunFailedError, OtherwiseError) as error:
             # Its own may be behind an error of the end of its servers.
             gone = procedure.gone or gone
-            if gone is None or procedure.is_whole:
+            if gone is None or procedure.is_whole or isinstance(error, AgentGoneError):
                 raise
             setup.resources.observer(gone.note_of_end(error))
             setup.store.finish(gone.result, gone.totals)
