@@ -119,6 +119,8 @@ def attest_cells(choice: LevelChoice, result: Judged) -> dict[str, str | int | f
         "cuts": judgement.cuts,
         "at risk": judgement.at_risk,
         "lost": result.figure("lost"),
+        # With `CONFIDENCE`, of cuts that lost nothing.
+        "cut loses": f"< {judgement.loss_per_cut_max:.1%}" if judgement.verdict is AttestVerdict.NOT_REFUTED else None,
         "serve, s": _median_of_known(cut.serve_s for cut in cuts),
         "publish, s": _median_of_known(cycle.first_publish_s for cycle in result.cycles if cycle.cuts),
     }

@@ -29,13 +29,14 @@ from tidegauge.statistics.figures import (
     Shown,
     figures_compared,
     figures_found,
+    leading_times,
 )
 from tidegauge.statistics.intervals import by_block, figure_interval, geometric_mean
 from tidegauge.store.read import StoredRun
 
 DURABILITY = "durability"
-_LEADS = ("response_ms_p99", "response_ms_p50", "msgs_per_s")
-"""Figures that a contest at a rate leads with: the first that all its alternatives have."""
+_MAXIMA = frozenset({"response_ms_max", "processed_ms_max"})
+"""No contest leads with the one slowest message."""
 
 
 @dataclass(frozen=True)
@@ -239,8 +240,9 @@ def _lead_of_trials(sides: Sequence[Sequence[MeasuredResult]], *, is_closed: boo
     if is_closed or not all(isinstance(result, LoadResult) for side in sides for result in side):
         return FIGURES["msgs_per_s"]
     results = [result for side in sides for result in side]
-    fitting = (FIGURES[name] for name in _LEADS if results and all(map(FIGURES[name].value_in, results)))
-    return next(fitting, FIGURES[_LEADS[0]])
+    leads = [*leading_times(results), FIGURES["msgs_per_s"]]
+    fitting = (figure for figure in leads if figure.name not in _MAXIMA and all(map(figure.value_in, results)))
+    return next(fitting, leads[0]) if results else leads[0]
 
 
 def _alternative(

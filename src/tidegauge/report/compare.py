@@ -13,7 +13,7 @@ from tidegauge.durability import levels_equal
 from tidegauge.model.trial import MeasuredResult, family, with_form
 from tidegauge.numbers import factor, in_unit, join_with_and, percent, plural
 from tidegauge.report.tables import short_point
-from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure
+from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, leading_times
 from tidegauge.statistics.intervals import (
     BLOCKS_MAX,
     BLOCKS_MIN,
@@ -74,14 +74,14 @@ ONE_SEARCH = "one search each is no evidence of a difference"
 
 
 def leading_figure(tables: Sequence[ComparedTrials]) -> Figure:
-    """The figure that sentences and pictures lead with: of a closed loop the rate, else a response time.
+    """The figure that sentences and pictures lead with: of a closed loop the rate, else one of `leading_times`.
 
     Of these the highest percentile that all trials which may be used have samples enough for.
     """
     if tables[0].closed_loop:
         return FIGURES["msgs_per_s"]
-    times = [FIGURES[f"response_ms_{name}"] for name in ("p99", "p50", "max")]
     results = [result for table in tables for system in table.systems for result in table.usable(system)]
+    times = leading_times(results)
     return next((figure for figure in times if results and all(map(figure.value_in, results))), times[0])
 
 

@@ -45,6 +45,8 @@ _DROPPED_HEADS = (_LIMIT_HEAD, "p99")
 """Columns that a table does without where it is too wide, in this order; "p99" alone is end-to-end's."""
 _DROPPED_OF_FAULTS = ("from", "failed")
 """The same of the table of faults: when they were, and then how many messages failed."""
+_DROPPED_OF_FINDINGS = ("publish, s", "serve, s", "expected")
+"""The same of an attestation's table."""
 _FAULT_CHARS_MAX = 40
 """Width of the labels there: "kafka@4.3.1 1. pause, node 2"."""
 SWEPT_ROWS_MAX = 12
@@ -151,7 +153,7 @@ def _verdict_table(verdict: ExperimentVerdict, facts: RunFacts, rows_max: int) -
             yield Text(f"... {plural(cut, 'more system')} {_where_rest_is(facts.run)}")
         yield from _faults_table(compared, facts.run)
     elif findings and sum(len(finding.rows) for finding in findings) <= SYSTEMS_MAX:
-        table = finding_table(findings, facts.names)
+        table = _in_one_piece(finding_table(findings, facts.names), _DROPPED_OF_FINDINGS)
         if len(list(table.lines(COLUMNS))) == 1:
             yield table
     elif verdict.compared_trials and not findings:
@@ -222,10 +224,16 @@ def _short_groups(rows: Sequence[_Row]) -> tuple[ColumnGroup, ...]:
     def word_group(head: str, cell: Callable[[_Row], str]) -> ColumnGroup:
         return ColumnGroup("", columns(rows, {head: cell}, words=True))
 
+    processed = figure_column("processed p99", "processed_ms_p99")
     return (
         ColumnGroup("", (figure_column("msg/s", "msgs_per_s"),)),
         ColumnGroup(times, (figure_column("p50", "response_ms_p50"), figure_column("p99", "response_ms_p99"))),
         ColumnGroup("end-to-end, ms", (figure_column("p99", "end_to_end_ms_p99"),)),
+        *(
+            [ColumnGroup("until processed, ms", (processed,))]
+            if any(cell != MISSING for cell in processed.cells)
+            else []
+        ),
         word_group("messages", lambda row: _message_words(row[0].of_system(row[1]))),
         word_group(_LIMIT_HEAD, lambda row: _limit_words(limited_by(row[0].usable(row[1])))),
         word_group("validity", lambda row: validity_of_all(row[0].of_system(row[1]))),

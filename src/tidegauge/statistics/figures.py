@@ -434,6 +434,15 @@ FINDING_FIGURES = {figure.name: figure for figure in _FOUND}
 """Figures that experiments find, by name."""
 
 
+def leading_times(results: Sequence[MeasuredResult]) -> list[Figure]:
+    """The latencies that sum up trials at a rate, the best first: where all consumers process, until that is done."""
+    processed = results and all(
+        isinstance(result, LoadResult) and result.spec.workload.processing for result in results
+    )
+    kinds = ("processed", "response") if processed else ("response",)
+    return [FIGURES[f"{kind}_ms_{name}"] for kind in kinds for name in ("p99", "p50", "max")]
+
+
 def figures_shown(where: Shown) -> list[Figure]:
     """Figures of trials that a place shows, in order."""
     return [figure for figure in FIGURES.values() if where in figure.shown]

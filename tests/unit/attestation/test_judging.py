@@ -111,6 +111,10 @@ def test_the_table_holds_expected_beside_observed() -> None:
     assert (row["expected"], row["observed"], row["lost"], row["serve, s"]) == ("none lost", "REFUTED", 7, 3.0)
     allowed = attest_cells(LevelChoice(2), judged(outcome(cycle(lost=7)), None, level=2))
     assert (allowed["expected"], allowed["observed"]) == ("may lose", "REFUTED")
+    held = attest_cells(CHOICE, judged(outcome(cycle())))
+    assert held["observed"] == "NOT REFUTED"
+    assert str(held["cut loses"]).startswith("< ")
+    assert row["cut loses"] is allowed["cut loses"] is None
 
 
 def test_later_runs_carry_the_sum() -> None:

@@ -8,18 +8,23 @@ from pathlib import Path
 
 import pytest
 from attestation_samples import attestation
+from attestation_samples import cycle as cut_cycle
+from attestation_samples import outcome as cut_outcome
 from page_scenes import run_named
 from reasons import NOT_KEPT_UP, reasons_of
 from report_samples import sample_run
-from run_samples import reading, result, spec, totals
+from run_samples import latency, reading, result, spec, totals
 from shown_runs import BUSY, pair, peak, rendered, repeated, stored
 
 from tidegauge import store
+from tidegauge.attestation.judging import judge_scenarios
+from tidegauge.attestation.words import attest_cells
 from tidegauge.cli.running import CODES
-from tidegauge.model.attest import Means
+from tidegauge.model.attest import Means, Scenario
 from tidegauge.model.events import left_out_note
 from tidegauge.model.finding import Finding, GoalFound
 from tidegauge.model.level import AS_FOUND, CutsStanding, EarlierCuts, LevelChoice, LevelFinding
+from tidegauge.model.processing import Processing, ProcessingKind
 from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.use import Limiting, Resource
@@ -28,11 +33,13 @@ from tidegauge.report.ending import End, again_words, ending, worth_acting_on
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.html.answer import answer as first_screen
 from tidegauge.report.loads import brief_workloads, workload_words
+from tidegauge.report.plots.sweep import leading_chart, sweep_plots
 from tidegauge.report.screen import LINES_MAX, run_screen
+from tidegauge.report.tables import swept_tables
 from tidegauge.report.terminal import run_report
 from tidegauge.report.thresholds import rulings
 from tidegauge.report.verdicts import level_phrase, verdicts
-from tidegauge.statistics.figures import SUSTAINABLE
+from tidegauge.statistics.figures import FIGURES, SUSTAINABLE
 from tidegauge.store.files import REPORT_NAME
 from tidegauge.store.omb import keep_omb_files
 from tidegauge.store.read import StoredRun, StoredTrial
@@ -680,3 +687,46 @@ def test_systems_whose_survival_of_cuts_is_untested_are_named_where_others_was(t
     assert "survival of power cuts not tested of Pulsar." in " ".join(screen(stored(tmp_path, *of_both)).split())
     alone = screen(stored(tmp_path / "alone", of_both[1]))
     assert "survival of power cuts not tested." in " ".join(alone.split())
+
+
+def test_an_attestation_says_what_was_at_risk_and_how_sure_it_is(tmp_path: Path) -> None:
+    run, _ = run_named("sample")
+    (judged,) = judge_scenarios(1, 3, [Scenario.ALL], cut_outcome(cut_cycle()), cut_outcome(cut_cycle(lost=300)))
+    cells = attest_cells(LevelChoice(1), judged)
+    finding = Finding("1-attest", "attest", KAFKA, 0, True, ("20 cuts",), (cells,), {}, attestations=(attestation(),))
+    lines = screen(replace(run, findings=(finding,))).splitlines()
+    head = next(line for line in lines if "at risk" in line)
+    row = lines[lines.index(head) + 1]
+    assert head.split()[:9] == ["system", "level", "scenario", "expected", "observed", "cuts", "at", "risk", "lost"]
+    assert "cut loses" in head
+    assert f"{judged.judgement.at_risk:,}" in row
+    assert str(cells["cut loses"]) in row
+
+
+def processing_at(consumers: int, processed_scale: float | None) -> LoadResult:
+    """A trial whose consumers process each message; all such trials have the same response times."""
+    workload = replace(spec().workload, consumers=consumers, processing=Processing(ProcessingKind.CONSTANT, 0.002))
+    trial = replace(spec(number=consumers), workload=workload, point={"consumers": f"{consumers}"})
+    made = result(trial)
+    (sub,) = made.subscriptions
+    processed = None if processed_scale is None else latency(processed_scale)
+    return replace(made, subscriptions=(replace(sub, processed=processed),))
+
+
+def test_where_consumers_process_messages_it_is_until_then_that_counts(tmp_path: Path) -> None:
+    run = stored(tmp_path, processing_at(1, 9.0), processing_at(4, 2.0))
+    answer = sentence(run, "latency")
+    assert "Until processed p99 over 2 points: Kafka 15.6 (consumers=4) to 70.2 ms (consumers=1)" in answer
+    assert "until processed, ms" in screen(run)
+    (swept,) = swept_tables(RunFacts(run).compared_trials)
+    assert leading_chart(swept.compared_trials).figure is FIGURES["processed_ms_p99"]
+    titles = [plot.title for plot in sweep_plots(swept, "s")]
+    assert any("Until processed, p99" in title for title in titles), titles
+
+
+def test_where_not_all_process_it_is_the_response(tmp_path: Path) -> None:
+    run = stored(tmp_path, processing_at(1, 9.0), result(replace(spec(number=4), point={"consumers": "4"})))
+    assert "until processed" not in sentence(run, "latency")
+    unknown = stored(tmp_path / "unknown", processing_at(1, None), processing_at(4, None))
+    assert "Response p99" in sentence(unknown, "latency")
+    assert "until processed" not in screen(unknown)

@@ -25,7 +25,18 @@ from tidegauge.report.contests import ratio_words, same_words
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.plots.context import context_of_findings, context_of_trials
 from tidegauge.report.plots.model import Axis, Cell, Mark, Plot, Scale, Series
-from tidegauge.report.plots.sweep import LEVEL, LOG_FROM, RATE, TIMES, Across, Spot, SweepChart, axis_across
+from tidegauge.report.plots.sweep import (
+    LEVEL,
+    LOG_FROM,
+    PROCESSED,
+    RATE,
+    TIMES,
+    Across,
+    Spot,
+    SweepChart,
+    axis_across,
+    leading_chart,
+)
 from tidegauge.report.tables import Swept, worst_validity
 from tidegauge.statistics.figures import FINDING_FIGURES, SUSTAINABLE
 from tidegauge.statistics.intervals import ComparisonVerdict
@@ -97,7 +108,9 @@ def heat_maps(swept: Swept, facts: RunFacts, prefix: str) -> list[Plot]:
     values = _values_of_axes([compared.point for compared in swept.compared_trials], facts)
     if values is None:
         return []
-    charts = (RATE,) if swept.compared_trials[0].closed_loop else (TIMES[1], TIMES[0], TIMES[2], RATE)
+    lead = leading_chart(swept.compared_trials)
+    processed = [chart for chart in PROCESSED if chart is lead]
+    charts = (RATE,) if lead is RATE else (*processed, TIMES[1], TIMES[0], TIMES[2], RATE)
     results = _by_system(((result.spec.system, result.spec.point, result) for result in swept.results), values)
     plots = []
     for chart in charts:

@@ -87,15 +87,29 @@ TIMES = (
         "end-to-end-p99", "End-to-end p99", Axis("end-to-end p99, ms", Scale.LOG, Form.MS), FIGURES["end_to_end_ms_p99"]
     ),
 )
-_MAX = SweepChart(
-    "max", "Longest response time", Axis("response max, ms", Scale.LOG, Form.MS), FIGURES["response_ms_max"]
+PROCESSED = tuple(
+    SweepChart(
+        f"processed-{name}",
+        f"Until processed, {name}",
+        Axis(f"until processed {name}, ms", Scale.LOG, Form.MS),
+        FIGURES[f"processed_ms_{name}"],
+    )
+    for name in ("p99", "p50")
+)
+"""Only of consumers that process."""
+_MAXIMA = tuple(
+    SweepChart(f"{name}max", title, Axis(f"{words} max, ms", Scale.LOG, Form.MS), FIGURES[f"{figure}_ms_max"])
+    for name, title, words, figure in (
+        ("", "Longest response time", "response", "response"),
+        ("processed-", "Longest time until processed", "until processed", "processed"),
+    )
 )
 
 
 def leading_chart(all_compared: Sequence[ComparedTrials]) -> SweepChart:
     """The chart of the figure that the sentence over a sweep says."""
     figure = leading_figure(all_compared)
-    return next(chart for chart in (RATE, *TIMES, _MAX) if chart.figure is figure)
+    return next(chart for chart in (RATE, *TIMES, *PROCESSED, *_MAXIMA) if chart.figure is figure)
 
 
 def sweep_plots(swept: Swept, prefix: str) -> list[Plot]:
@@ -103,7 +117,7 @@ def sweep_plots(swept: Swept, prefix: str) -> list[Plot]:
     field = longest_axis([compared.point for compared in swept.compared_trials])
     if field is None:
         return []
-    charts = (RATE,) if swept.compared_trials[0].closed_loop else (*TIMES, RATE)
+    charts = (RATE,) if swept.compared_trials[0].closed_loop else (*TIMES, *PROCESSED, RATE)
     by_others = grouped((_other_axes_words(compared.point, field), compared) for compared in swept.compared_trials)
     return [
         plot
