@@ -26,7 +26,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from tidegauge.errors import did_you_mean, nearest_names
@@ -103,6 +103,7 @@ class Ruling:
         why: in words, for a reader.
         without: blocks that have an answer and no such figure.
         resolution: the share by which the figure may be off alike in every block.
+        is_unpaired: whether both systems of a ratio have figures, and no block has both.
     """
 
     threshold: str
@@ -116,6 +117,7 @@ class Ruling:
     why: str
     without: int = 0
     resolution: float = 0.0
+    is_unpaired: bool = False
 
 
 EXAMPLES = "such as 'response_ms_p99 < 10', 'lost == 0' or 'ratio(kafka, pulsar).msgs_per_s > 0.9'"
@@ -449,7 +451,8 @@ def _ruling_on_ratio(threshold: Threshold, asked: Asked, above: str, below: str)
     resolution = max(first.resolution, second.resolution)
     interval = paired_ratio(first.values, second.values, resolution=resolution)
     both = _SystemFigures(ratios, first.kind, max(first.without, second.without), resolution)
-    return _ruling_on_blocks(threshold, asked, f"{above} over {below}", both, interval)
+    ruling = _ruling_on_blocks(threshold, asked, f"{above} over {below}", both, interval)
+    return replace(ruling, is_unpaired=not common and bool(first.values) and bool(second.values))
 
 
 @dataclass(frozen=True)
@@ -546,8 +549,11 @@ def repeats_may_decide(ruling: Ruling) -> bool:
     """Whether more repeats may decide a threshold that is open.
 
     Not where there is no figure, be it in one block of several, nor where a trial does not know what it counts, nor
-    where the limit is within the steps in which the figure comes: repeats take nothing of that away.
+    where the limit is within the steps in which the figure comes: repeats take nothing of that away. Figures of a ratio
+    that no block has both of may come in another block.
     """
+    if ruling.is_unpaired:
+        return True
     if ruling.outcome is not ThresholdOutcome.NOT_DECIDED or ruling.value is None or ruling.without:
         return False
     threshold, step = parse_threshold(ruling.threshold), 1 + ruling.resolution

@@ -201,11 +201,13 @@ def test_a_ratio_of_systems_that_have_no_block_in_common_says_so_and_not_that_th
     ]
     (found,) = ruled("ratio(kafka, pulsar).response_ms_p99 < 1", results)
     assert found.why == "there is no response p99 that may be used, of both in one block"
+    assert repeats_may_decide(found), "both may have one in a further block"
     assert outcome("response_ms_p99 < 10", latencies(1.0, validity=Validity.INVALID)) is ThresholdOutcome.NOT_DECIDED
     (nothing,) = ruled("response_ms_p99 < 10", [])
     assert (nothing.outcome, nothing.subject) == (ThresholdOutcome.NOT_DECIDED, "")
     (one_sided,) = ruled("ratio(kafka, pulsar).msgs_per_s > 1", latencies(1.0))
     assert one_sided.outcome is ThresholdOutcome.NOT_DECIDED
+    assert not repeats_may_decide(one_sided)
 
 
 def test_times_of_a_closed_loop_are_asked_only_by_name() -> None:

@@ -20,6 +20,7 @@ from tidegauge.config.fields import DrainMax, Fields, MeasureTime, MessageCount,
 from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, LoadSpec, RateRule, ServerReuse, Spec, TrialResult, TrialSpec
+from tidegauge.model.workload import LateReaders
 
 Options = TypeVar("Options", bound=Fields)
 Result = TypeVar("Result", bound=TrialResult)
@@ -155,16 +156,22 @@ def seconds_expected(trial: TrialSpec) -> float:
     return start_s + topics_s + trial.measure_s + (_around_s(trial) if isinstance(trial, LoadSpec) else 0.0) + END_S
 
 
-def seconds_left(trials: Sequence[TrialSpec], ended: Collection[str], going: str, spent_s: float) -> float:
+def trials_of_unknown_length(trials: Sequence[TrialSpec]) -> tuple[list[LoadSpec], list[LateReaders]]:
+    """At rates that are found on the way: trials of a number of messages, and backlogs."""
+    unknown = [trial for trial in trials if isinstance(trial, LoadSpec) and trial.msgs_per_s is None]
+    counted = [trial for trial in unknown if trial.messages and trial.measure_s < trial.measure_s_max]
+    return counted, [trial.late for trial in unknown if trial.late is not None]
+
+
+def seconds_left(trials: Sequence[TrialSpec], ended: Collection[str], going: str, spent_s: float) -> float | None:
     """An estimate for all trials but those that have `ended`; in the one that is `going`, `spent_s` have gone by.
 
-    One that takes longer than expected takes nothing from the others.
+    One that takes longer than expected takes nothing from the others. None as long as one of them is of unknown length.
     """
-    return sum(
-        max(0.0, seconds_expected(trial) - (spent_s if trial.trial_id == going else 0.0))
-        for trial in trials
-        if trial.trial_id not in ended
-    )
+    left = [trial for trial in trials if trial.trial_id not in ended]
+    if any(trials_of_unknown_length(left)):
+        return None
+    return sum(max(0.0, seconds_expected(trial) - (spent_s if trial.trial_id == going else 0.0)) for trial in left)
 
 
 def _around_s(trial: LoadSpec) -> float:

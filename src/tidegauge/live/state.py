@@ -127,7 +127,7 @@ class RunFollower:
 def run_seconds_left(run: store.StoredRun, now: datetime) -> float | None:
     """By the plan as it is now, less what has gone by of the trial that goes; None of a run that goes no more. Pure.
 
-    None too before there is a plan.
+    None too before there is a plan, and as long as a trial of it is of unknown length.
     """
     if run.status != "running" or not run.planned:
         return None

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidegauge.comparison.order import AxisValues, in_order
-from tidegauge.experiments.procedure import seconds_expected
+from tidegauge.experiments.procedure import seconds_expected, trials_of_unknown_length
 from tidegauge.hosts.space import ASSUMED, FullSpeed, is_open_ended
 from tidegauge.hosts.storage import free_space
 from tidegauge.model.disk_needs import bytes_needed, needed_rooms
@@ -22,7 +22,7 @@ from tidegauge.model.server import by_turns, node_disks
 from tidegauge.model.tilt import EQUAL_TERMS, Terms
 from tidegauge.model.trial import AttestSpec, LoadSpec, ServerReuse, TrialSpec, point_words
 from tidegauge.model.variant import VARIANT
-from tidegauge.model.workload import Arrival, LateReaders, ShareSize, share_sizes
+from tidegauge.model.workload import Arrival, ShareSize, share_sizes
 from tidegauge.numbers import count, duration, gib, join_with_and, local_time, ms, plural, size, trimmed
 from tidegauge.plain import grouped
 from tidegauge.published import BRIEF_MARK, PublishedScale
@@ -204,7 +204,7 @@ def time_words(trials: Sequence[TrialSpec], seconds_expected: float) -> str:
     Where backlogs are written at rates that are found on the way only a bound; of a number of messages that are sent at
     such rates nobody knows.
     """
-    counted, open_ended = _trials_of_unknown_length(trials)
+    counted, open_ended = trials_of_unknown_length(trials)
     whole = duration(seconds_expected)
     if not counted and not open_ended:
         return f"Takes about {whole} on a calm machine, once everything is fetched. Nothing was started."
@@ -227,16 +227,9 @@ def time_words(trials: Sequence[TrialSpec], seconds_expected: float) -> str:
 
 def brief_time_words(trials: Sequence[TrialSpec], seconds_expected: float) -> str:
     """How long a plan takes, in a few words: "about 2 min", or what is so of it where nobody knows."""
-    counted, open_ended = _trials_of_unknown_length(trials)
+    counted, open_ended = trials_of_unknown_length(trials)
     assumed = " (if numbers of messages take as long as assumed)" if counted else ""
     return f"{'up to' if open_ended else 'about'} {duration(seconds_expected)}{assumed}"
-
-
-def _trials_of_unknown_length(trials: Sequence[TrialSpec]) -> tuple[list[LoadSpec], list[LateReaders]]:
-    """At rates that are found on the way: trials of a number of messages, and backlogs."""
-    unknown = [trial for trial in trials if isinstance(trial, LoadSpec) and trial.msgs_per_s is None]
-    counted = [trial for trial in unknown if trial.messages and trial.measure_s < trial.measure_s_max]
-    return counted, [trial.late for trial in unknown if trial.late is not None]
 
 
 def _trial_table(rows: Sequence[Sequence[TrialSpec]]) -> WordTable:

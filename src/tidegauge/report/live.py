@@ -259,7 +259,10 @@ def outcome_line(ended: TrialEnded, before: LiveState) -> str:
 
 
 def seconds_left(state: LiveState, now_s: float) -> float | None:
-    """An estimate for the whole run: the plan's, less the trials done and the time spent in this one."""
+    """An estimate for the whole run: the plan's, less the trials done and the time spent in this one.
+
+    None where nobody knows.
+    """
     if not state.trials:
         return None
     ended = {event.spec.trial_id for event in state.ended}

@@ -550,7 +550,8 @@ def _machine_warnings(evidence: Evidence) -> list[Reason]:
         waiting_worker = _worker_with_most(evidence, lambda worker: worker.cpu_wait_s)
         of_it = f" ({waiting_worker})" if waiting_worker else ""
         # A quota makes them wait beside free CPUs, so nothing is said of the host.
-        text = f"load threads waited for a CPU for {evidence.cpu_wait_share:.2g} s in each second{of_it}"
+        waited = rounded(evidence.cpu_wait_share, 2)
+        text = f"load threads waited for a CPU for {waited} s in each second, summed over them{of_it}"
         warnings.append(Reason(ReasonKind.CPU_WAIT, text, conclusion="they were short of CPU"))
     if evidence.gc_share > GC_SHARE:
         collecting_worker = _worker_with_most(evidence, lambda worker: worker.gc_pause_s) or "the worker"

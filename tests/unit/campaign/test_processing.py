@@ -132,6 +132,11 @@ def test_the_remark_says_what_they_can_process(tmp_path: Path) -> None:
     assert "20ms of processing at 60 msg/s: a subscription's consumers can process 50 msg/s at most" in said
 
 
+def test_messages_that_are_processed_as_fast_as_they_come_need_not_wait(tmp_path: Path) -> None:
+    said = remarks(campaign(tmp_path, "processing: constant 20ms", "49"))["consumers-too-slow"]
+    assert "50 msg/s at most: messages may wait for them" in said
+
+
 def test_the_remark_says_what_their_own_rate_allows(tmp_path: Path) -> None:
     said = remarks(campaign(tmp_path, "consumer-rate: 50, processing: 1ms", "60"))["consumers-too-slow"]
     assert "1ms of processing, 50 msg/s each at most at 60 msg/s: a subscription's consumers can process 50" in said

@@ -112,7 +112,7 @@ def test_one_of_three_that_is_late_makes_the_trial_invalid_and_is_named() -> Non
 def test_one_of_three_that_waits_for_a_cpu_is_named() -> None:
     result = made(of_one(), of_one(cpu_wait_ns=9 * S), of_one(cpu_wait_ns=S))
     (warning,) = texts_of(result.warnings)
-    assert "waited for a CPU for 0.3 s in each second (load generator 2 of 3)" in warning
+    assert "waited for a CPU for 0.3 s in each second, summed over them (load generator 2 of 3)" in warning
 
 
 def test_one_of_three_that_collects_garbage_is_named() -> None:

@@ -677,7 +677,7 @@ CLAIMS = [
     *claims_of("near the generator's rate", "closed loop near it", "delays may be the generator's"),
     *claims_of(
         "threads waited", "threads hardly waited",
-        "load threads waited for a CPU for {} s in each second{}", "they were short of CPU",
+        "load threads waited for a CPU for {} s in each second, summed over them{}", "they were short of CPU",
     ),
     *claims_of("cold", "compiling", "the load generator never became warm"),
     *claims_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 from run_samples import result, spec
 from worker_samples import worker_seen
@@ -21,6 +22,7 @@ from tidegauge.model.events import (
     UnequalFound,
 )
 from tidegauge.model.tilt import Severity, Stage, Tilt
+from tidegauge.model.trial import LoadSpec
 from tidegauge.model.workload import LateReaders
 from tidegauge.numbers import duration
 from tidegauge.report.live import LiveState, advance, is_lasting, live_view, plain_lines, seconds_left
@@ -185,6 +187,20 @@ def test_what_a_number_of_messages_is_expected_to_take_is_no_time_that_is_left()
     text = shown(after((0, begin), (1, phase("start")), (5, phase("measure", limit=30)), (10, seen())), 65)
     assert "measuring: 1 min so far, about" in text
     assert "0 s left" not in text
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        replace(TRIALS[1], late=LateReaders(1, 1000, "1k messages", 0.99, 300.0), msgs_per_s=None),
+        replace(TRIALS[1], messages=10**6, msgs_per_s=None, measure_s=30.0, measure_s_max=3600.0),
+    ],
+)
+def test_no_time_is_left_in_all_where_a_trial_to_come_is_of_unknown_length(unknown: LoadSpec) -> None:
+    state = after((0, RunStarted("runs/x", (TRIALS[0], unknown), 0.0)), (1, phase("start")))
+    assert "left in all" not in shown(state, 10)
+    ended = advance(state, TrialEnded(unknown, result(), ""), 60)
+    assert "left in all" in shown(advance(ended, phase("start"), 61), 62)
 
 
 def test_a_log_says_of_backlogs_written_at_an_unknown_rate_what_they_take_at_most() -> None:
