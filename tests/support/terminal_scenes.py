@@ -27,7 +27,7 @@ from tidegauge.cli.running import CODES
 from tidegauge.hosts.abilities import Ability, Advice
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.hosts.space import ASSUMED, FullSpeed
-from tidegauge.model.attest import AttestVerdict, FileSystem, Means
+from tidegauge.model.attest import Attestation, AttestVerdict, FileSystem, Means
 from tidegauge.model.ceilings import Calibration, Pace, RunCeilings
 from tidegauge.model.disturbance import Disturbance, Disturbed, Harm, HostAccount
 from tidegauge.model.events import PhaseStarted, RunStarted, SecondSeen, TrialEnded, UseNow
@@ -247,12 +247,14 @@ def searches_of(points: int, *, decided: bool = True, step: float = 100.0) -> tu
     )
 
 
-def attest_run(**changes: object) -> StoredRun:
-    """An attestation in which a level was refuted, or what else is to be found of it."""
+def attest_run(beside: tuple[Attestation, ...] = (), **changes: object) -> StoredRun:
+    """An attestation in which a level was refuted, or what else is to be found of it, `beside` other scenarios."""
     kept = attestation(**{"verdict": AttestVerdict.REFUTED, "lost": 3, **changes})
     refuted, decided = kept.verdict is AttestVerdict.REFUTED, kept.verdict is not AttestVerdict.INCONCLUSIVE
     made = attested(SPEC, outcome(cycle()))
-    return run_of(made, findings=(finding_of("attest", refuted=refuted, decided=decided, attestations=(kept,)),))
+    return run_of(
+        made, findings=(finding_of("attest", refuted=refuted, decided=decided, attestations=(*beside, kept)),)
+    )
 
 
 def plan_of(*trials: TrialSpec, full: FullSpeed = ASSUMED, places: Places = HERE, **changes: object) -> str:
@@ -496,6 +498,9 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "lost": lambda: run_of(*[subscribed(one, lost=3, backlog=3) for one in pair()]),
     "damaged": lambda: run_of(*[subscribed(one, corrupt=3) for one in pair()]),
     "lost and damaged": lambda: run_of(*[subscribed(one, lost=3, backlog=3, corrupt=2) for one in pair()]),
+    "one lost, the other damaged": lambda: run_of(
+        subscribed(pair()[0], lost=3, backlog=3), subscribed(pair()[1], corrupt=2)
+    ),
     "not all read": lambda: run_of(*[subscribed(one, backlog=5) for one in pair()]),
     "interrupted": lambda: ended("interrupted", *pair(), trial="interrupted"),
     "interrupted, may go on": lambda: ended("interrupted", *pair(), trial="interrupted", meaning={}),
@@ -511,6 +516,12 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "refuted": attest_run,
     "refuted by crashes": lambda: attest_run(means=Means.CRASH),
     "refuted by damage": lambda: attest_run(lost=0, corrupt=2, losing_cuts=1),
+    "refuted by damage beside a loss that is allowed": lambda: attest_run(
+        beside=(attestation(verdict=AttestVerdict.REFUTED, lost=9, losing_cuts=3, promised=False),),
+        lost=0,
+        corrupt=2,
+        losing_cuts=1,
+    ),
     "refuted by a loss and damage": lambda: attest_run(losing_cuts=2, damaging_cuts=1),
     "not refuted": lambda: attest_run(verdict=AttestVerdict.NOT_REFUTED, lost=0),
     "left open by crashes": lambda: attest_run(verdict=AttestVerdict.INCONCLUSIVE, lost=0, means=Means.CRASH),
@@ -521,6 +532,7 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "found": lambda: run_of(*pair(), findings=(finding_of(),)),
     "not decided": lambda: run_of(*pair(), findings=(finding_of(decided=False),)),
     "faulted": lambda: run_of(faulted(KAFKA, 1, PAUSED)),
+    "faulted, more often than a screen has rows for": lambda: run_of(faulted(KAFKA, 1, *[PAUSED] * 20)),
     "faulted, loss of one of several": lambda: run_of(
         faulted(KAFKA, 1, replace(PAUSED, lost=None), replace(PAUSED, fault=KILL, lost=None))
     ),

@@ -216,7 +216,8 @@ def _remarks_on_pair(
         lost = sum(result.lost for result in results)
         invalid = sum(result.validity is Validity.INVALID for result in results)
         unknown = [result for result in results if isinstance(result, LoadResult) and not is_all_accounted_for(result)]
-        remarks += [f"{lost:,} acknowledged messages were lost in {letter}"] if lost else []
+        were = "was" if lost == 1 else "were"
+        remarks += [f"{plural(lost, 'acknowledged message')} {were} lost in {letter}"] if lost else []
         if unknown:
             others = "more" if any(result.lost for result in unknown) else "messages"
             remarks.append(f"whether {others} were lost in {letter} is not known of {plural(len(unknown), 'trial')}")

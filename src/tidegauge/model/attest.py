@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -192,6 +192,12 @@ class Attestation:
     def label(self) -> str:
         """What its cuts are called wherever they are mentioned, "" for power cuts."""
         return cut_label(self.means, self.file_system)
+
+
+def refuting(attestations: Sequence[Attestation]) -> list[Attestation]:
+    """Those that refute their level; where it allows all that was lost, and that was not to be asked, these."""
+    broken = [attestation for attestation in attestations if attestation.verdict is AttestVerdict.REFUTED]
+    return [attestation for attestation in broken if attestation.promised] or broken
 
 
 CLEAN = "clean"

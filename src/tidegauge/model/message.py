@@ -202,15 +202,20 @@ class Witness:
         sent = self.sent
         where = f" to partition {sent.partition}" if sent.partition >= 0 else ""
         at = f" at position {sent.position}" if sent.position >= 0 else ""
-        when = f", {self.before_cut_s * 1e3:,.0f} ms before the cut" if self.cut >= 0 else ""
         fate_words = {
             Fate.CORRUPT: "and is there only damaged",
             Fate.DIFFERENT: f"and the {self.read or 'other read'} does not find it",
         }.get(self.fate, "and is gone")
         return (
-            f"message {sent.sequence} of producer {sent.producer} was acknowledged{where}{at}{when}, {fate_words}"
-            f"{self._around_in_words()}"
+            f"message {sent.sequence} of producer {sent.producer} was acknowledged{where}{at}{self._when_in_words()}, "
+            f"{fate_words}{self._around_in_words()}"
         )
+
+    def _when_in_words(self) -> str:
+        if self.cut < 0:
+            return ""
+        before_ms = self.before_cut_s * 1e3
+        return f", {before_ms:,.0f} ms before the cut" if before_ms >= 1 else ", just before the cut or during it"
 
     def _around_in_words(self) -> str:
         if self.instead is not None:

@@ -48,7 +48,7 @@ class ObservedCuts:
         seen: cuts that lost something, by block; why there are none.
         trials: that were planned there; `planned` strikes in all.
         cuts: those that counted; where something was lost, all.
-        at_risk: acknowledged messages at risk in them; `broken` are gone, damaged, or not in every read.
+        at_risk: acknowledged messages at risk in them; `broken` are gone, damaged, or not in every read, `lost` gone.
         open_reason: why it says nothing that nothing was lost; "" if it does.
     """
 
@@ -61,6 +61,7 @@ class ObservedCuts:
     losing: int = 0
     at_risk: int = 0
     broken: int = 0
+    lost: int = 0
     open_reason: str = ""
 
     @property
@@ -83,7 +84,8 @@ class ObservedCuts:
     def losses(self) -> str:
         """ "5,485 acknowledged messages gone after 3 of 20 cuts"; else the bound of how probable a loss is."""
         if self.losing:
-            return f"{plural(self.broken, 'acknowledged message')} gone after {self.losing:,} of {self.strikes}"
+            became = "gone" if self.lost == self.broken else "gone, damaged or not in every read"
+            return f"{plural(self.broken, 'acknowledged message')} {became} after {self.losing:,} of {self.strikes}"
         return (
             f"none of {plural(self.at_risk, 'message')} at risk lost in {self.strikes}, so that such "
             f"a {self.strike} loses some with a probability below {self.loss_per_cut_max:.1%} "
@@ -167,6 +169,7 @@ def _with_outcome(
         losing=observed.losing + (judgement.losing_cuts if judgement.verdict is AttestVerdict.REFUTED else 0),
         at_risk=observed.at_risk + judgement.at_risk,
         broken=observed.broken + judgement.broken,
+        lost=observed.lost + sum(cycle.lost for cycle in cycles if cycle.cuts),
     )
     return with_outcome, reason
 

@@ -8,12 +8,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from tidegauge.config.fields import DATA_KEYS, option_of
 from tidegauge.limiting.disturbance import OTHERS_SHARE_MIN
-from tidegauge.model.attest import AttestVerdict, Means
+from tidegauge.model.attest import Means, refuting
 from tidegauge.model.disturbance import SWITCH, Disturbed, Harm
 from tidegauge.model.finding import Finding
 from tidegauge.model.reason import ReasonKind
@@ -282,13 +283,12 @@ def ending(run: StoredRun, program: str = "tidegauge", *, reason_shown: bool = F
     broken = [result for result in results if result.lost or result.corrupt]
     if broken:
         # Of one that arrived damaged nobody knows if it was acknowledged.
-        what = "messages arrived damaged"
-        if any(result.lost for result in broken):
-            what = (
-                "acknowledged messages were lost, and messages arrived damaged"
-                if any(result.corrupt for result in broken)
-                else "acknowledged messages were lost"
-            )
+        lost, damaged = (sum(map(bool, map(attrgetter(what), broken))) for what in ("lost", "corrupt"))
+        what = "acknowledged messages were lost" if lost else "messages arrived damaged"
+        if lost and damaged:
+            # Of several trials some may have the one, and others the other.
+            in_each = lost == damaged == len(broken)
+            what += ", and messages arrived damaged" if in_each else ", or messages arrived damaged"
         why = f"{where_words(broken, len(results), names)} {what}"
         return Ending(
             End.BROKEN, as_sentence(why), f"Which, and the servers' logs: {program} show {shown_path(run.path)}"
@@ -298,7 +298,7 @@ def ending(run: StoredRun, program: str = "tidegauge", *, reason_shown: bool = F
 
 def _broken_how(finding: Finding) -> str:
     """What became of acknowledged messages, and in what: a power cut, or what is less than one."""
-    refuted = [attestation for attestation in finding.attestations if attestation.verdict is AttestVerdict.REFUTED]
+    refuted = refuting(finding.attestations)
     label = next((attestation.label for attestation in refuted), "")
     became = "was damaged, or not there each time it was read,"
     if not any(attestation.cuts_with_damage for attestation in refuted):

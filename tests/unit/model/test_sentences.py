@@ -36,6 +36,7 @@ SCENES: dict[str, Scene] = {
     "lost at the end": broken(Fate.LOST_LAST, previous=BEFORE),
     "all lost": broken(Fate.LOST_ALL),
     "lost before a cut": broken(cut=0, before_cut_s=0.002, previous=BEFORE),
+    "lost while servers were down": broken(cut=0, before_cut_s=0.0, previous=BEFORE),
     "lost, and another in its place": broken(previous=BEFORE, instead=AFTER),
     "damaged": broken(Fate.CORRUPT, previous=BEFORE),
     "found in one copy": broken(Fate.DIFFERENT, previous=BEFORE, read="copy 2"),
@@ -55,6 +56,8 @@ CLAIMS = [
     Claim("Every cut was a {}", "cuts through libfuse", "crashes"),
     # model/message.py
     Claim(", {} ms before the cut", "lost before a cut", "lost at the end"),
+    Claim(", {} ms before the cut", "lost before a cut", "lost while servers were down"),
+    Claim(", just before the cut or during it", "lost while servers were down", "lost before a cut"),
     Claim("and is there only damaged", "damaged", "lost at the end"),
     Claim("and the {} does not find it", "found in one copy", "damaged"),
     Claim("message {} of producer {} was acknowledged", "damaged", "nothing but a rate"),

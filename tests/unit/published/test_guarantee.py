@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from attestation_samples import cut
+from attestation_samples import cut, witness
 from guarantee_samples import both_struck, guarantee, kept_by_kafka, planned, run_with, same, struck
 from published_samples import CONFIRMED, CONTRADICTED, DIRECTION, NOT_DECIDED, judged
 from pydantic import ValidationError
@@ -53,6 +53,11 @@ def test_a_loss_decides_and_none_is_no_proof(
     assert outcome.verdict is verdict
     assert expected in outcome.reason
     assert outcome.grade is Grade.GUARANTEE
+
+
+def test_what_came_back_damaged_is_not_called_gone() -> None:
+    reason = judged(AT_LEVEL_1, kept_by_kafka(figures={"broken": 4}, witness=witness())).reason
+    assert "80 acknowledged messages gone, damaged or not in every read after 20 of 20 cuts" in reason
 
 
 def test_what_is_said_of_no_loss_is_the_bound_that_was_measured() -> None:

@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from attestation_samples import attestation
 from gallery_samples import fleet, fleet_of_twenty, search_of_a_sweep, search_of_goals, sweep_of_three
 from markupsafe import escape
 from page_scenes import run_named
@@ -27,8 +28,9 @@ from tidegauge.cli.options import overrides_of
 from tidegauge.cli.planning import AttestRequest, attest_overrides
 from tidegauge.comparison.compared_trials import sort_compared_trials
 from tidegauge.config.fields import option_of
-from tidegauge.model.attest import FileSystem
+from tidegauge.model.attest import AttestVerdict, FileSystem, Scenario
 from tidegauge.model.faults import Fault, FaultKind
+from tidegauge.model.finding import Finding
 from tidegauge.model.level import EarlierCuts
 from tidegauge.model.load import ClockBound
 from tidegauge.model.reason import Reason, ReasonKind
@@ -443,6 +445,16 @@ class TestAnswer:
             (badge,) = [badge for badge in answer(known).badges if badge.text.startswith("Level 3")]
             assert words in badge.text
             assert (badge.state == BAD) == ("REFUTED" in attested)
+
+    def test_cuts_that_lost_what_the_level_allows_and_cuts_of_others_refute_nothing(self, sample: Path) -> None:
+        allowed = attestation(verdict=AttestVerdict.REFUTED, lost=90, losing_cuts=9, promised=False)
+        refuted = attestation(verdict=AttestVerdict.REFUTED, lost=1, losing_cuts=1, scenario=Scenario.LEADER)
+        findings = (
+            Finding("a", "attest", "kafka@4.3.1", 0, True, (), refuted=True, attestations=(allowed, refuted)),
+            Finding("b", "attest", "pulsar@4.2.4", 0, True, (), attestations=(attestation(),)),
+        )
+        badges = [badge.text for badge in answer(replace(store.load_run(sample), findings=findings)).badges]
+        assert "REFUTED in 20 cuts: lost 1 acknowledged message" in badges
 
     def test_of_a_search_alone_its_confirmation_counts_and_not_its_steps(self, tmp_path: Path) -> None:
         badges = [badge.text for badge in answer(store.load_run(search_of_goals(tmp_path))).badges]

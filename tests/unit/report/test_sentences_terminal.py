@@ -48,9 +48,11 @@ ENDING = (
     Claim("was damaged, or not there each time it was read,", "refuted by damage", "refuted"),
     Claim("was lost, and some {}", "refuted by a loss and damage", "refuted"),
     Claim("was lost, and some {}", "refuted by a loss and damage", "refuted by damage"),
+    Claim("was lost, and some {}", "refuted by a loss and damage", "refuted by damage beside a loss that is allowed"),
     Claim("{} in a power cut", "refuted", "refuted by crashes"),
-    Claim("acknowledged messages were lost, and messages arrived damaged", "lost and damaged", "damaged"),
     Claim("acknowledged messages were lost", "lost", "damaged"),
+    Claim(", and messages arrived damaged", "lost and damaged", "one lost, the other damaged"),
+    Claim(", or messages arrived damaged", "one lost, the other damaged", "lost and damaged"),
     Claim("Which, and the servers' logs: {} show {}", "damaged", "not all read"),
     Claim(" The machine was busy ({}).", "invalid on a busy machine", "invalid, the other was busy"),
     Claim("{} the figures may not be used: {}", "invalid", "doubtful"),
@@ -84,6 +86,7 @@ ENDING = (
 
 FINDINGS = (
     Claim("Faults: seconds without any acknowledgement", "faulted", "one trial"),
+    Claim("... what each fault did {}", "faulted, more often than a screen has rows for", "faulted"),
     Claim("lost: which of several faults did it", "faulted, loss of one of several", "faulted"),
     Claim("Faults while {} measures: {}.", "plan of faults", "plan"),
     Claim("{}: what was found", "found", "two trials"),

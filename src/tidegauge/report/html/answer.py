@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidegauge.comparison.order import compared_trials_of
 from tidegauge.durability import levels_found
 from tidegauge.limiting.decide import FULL
-from tidegauge.model.attest import Means
+from tidegauge.model.attest import Means, refuting
 from tidegauge.model.disturbance import SWITCH
 from tidegauge.model.level import CutsStanding
 from tidegauge.model.reason import ReasonKind
@@ -242,9 +242,11 @@ def _cuts_badges(run: StoredRun) -> list[Badge]:
         decided = all(finding.decided for finding in findings)
         state = BAD if any(finding.refuted for finding in findings) else GOOD if decided else DOUBT
         cuts = [attestation for finding in findings for attestation in finding.attestations]
+        if state == BAD:
+            cuts = [cut for finding in findings if finding.refuted for cut in refuting(finding.attestations)]
         lost = sum(attestation.lost for attestation in cuts)
         cuts_made = plural(sum(attestation.cuts for attestation in cuts), "cut") + (f" ({label})" if label else "")
-        text = f"{cuts_made}: lost {count(lost)} acknowledged messages"
+        text = f"{cuts_made}: lost {plural(lost, 'acknowledged message')}"
         # What came back damaged, or not in every read, is broken and not lost.
         broken = sum(attestation.cuts_with_damage for attestation in cuts)
         text += f", damaged or not in every read after {plural(broken, 'cut')}" if broken else ""
@@ -296,9 +298,9 @@ def _message_badge(run: StoredRun) -> Badge:
     else:
         others = "more" if any(load.lost for load in behind) else "messages"
         sentence = (
-            f"Of {count(acked)} acknowledged messages, as far as they were looked for: {outcomes}. "
-            f"In {plural(len(behind), 'trial')} consumers were still behind when the drain ended, and not everything "
-            f"could be looked for: whether {others} were lost there is not known."
+            f"Of {count(acked)} acknowledged messages, as far as is known: {outcomes}. "
+            f"In {plural(len(behind), 'trial')} consumers were still behind when the drain ended: whether {others} "
+            "were lost there is not known."
         )
     if unread:
         sentence = f"{sentence} In {plural(unread, 'further trial')} nobody read."
@@ -498,7 +500,7 @@ def _unsaid_sentences(run: StoredRun) -> tuple[str, ...]:
     if cuts:
         lost = any(finding.refuted or any(cut.losing_cuts for cut in finding.attestations) for finding in run.findings)
         order.append(
-            "What these cuts lost says nothing of other settings, and not how often it would be lost."
+            "What these cuts broke says nothing of other settings, and not how often that would happen."
             if lost
             else "Cuts that lost nothing are no proof that none ever will, nor one for other settings."
         )
