@@ -59,6 +59,7 @@ from tidegauge.report.lists import ShownPlan, plan_list
 from tidegauge.report.summary import plan_summary
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
+from tidegauge.systems.attach import DEFAULT_LABEL
 from tidegauge.systems.registry import system_named
 from tidegauge.worker.calibration import known_calibrations
 
@@ -89,7 +90,12 @@ class AttestRequest:
 
 
 def attest_overrides(request: AttestRequest) -> dict[str, Any]:
-    """The request as values of the campaign `attest`, by its keys."""
+    """The request as values of the campaign `attest`, by its keys. Raises `UserError` for a cluster of others."""
+    if "://" in request.system or request.system.endswith(f"@{DEFAULT_LABEL}"):
+        raise UserError(
+            "Clusters of others can't be attested, since 'attest' cuts the power of servers' disks.",
+            "Let Tidegauge start the servers: name the system alone, or with a version, such as kafka@4.3.1.",
+        )
     nodes = request.nodes or (NODES_FOR_REPLICATION if level_named(request.level).replication_sync else 1)
     options: dict[str, Any] = {
         "name": NAME,

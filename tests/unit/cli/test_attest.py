@@ -10,6 +10,7 @@ import pytest
 
 from tidegauge.cli.main import run_command
 from tidegauge.cli.planning import AttestRequest, attest_overrides
+from tidegauge.errors import UserError
 from tidegauge.hosts import fuse_disk, loop_disk
 from tidegauge.model.attest import FileSystem
 
@@ -34,6 +35,12 @@ def asked(**changes: Any) -> dict[str, Any]:
 def test_the_level_decides_the_nodes_unless_they_are_given(level: int, nodes: int) -> None:
     assert asked(level=level)["nodes"] == nodes
     assert asked(level=level, nodes=5)["nodes"] == 5
+
+
+@pytest.mark.parametrize("system", ["rabbitmq@attached", "amqp://localhost:5672"])
+def test_no_power_of_a_cluster_of_others_is_cut(system: str) -> None:
+    with pytest.raises(UserError, match="Clusters of others can't be attested"):
+        asked(system=system)
 
 
 def test_options_become_the_experiment(capsys: pytest.CaptureFixture[str]) -> None:
