@@ -21,6 +21,7 @@ from wrong_servers import (
 from tidegauge.attestation.data_files import Copy
 from tidegauge.attestation.evidence import History
 from tidegauge.campaign.run import running_trial
+from tidegauge.campaign.run.trial.attest import _AttestationTrial
 from tidegauge.errors import AgentGoneError, GeneratorFailedError, RunFailedError, StartFailedError
 from tidegauge.model.attest import Act, ActKind, AttestOutcome, Cycle, Means, Role, Scenario
 from tidegauge.model.events import Note, PhaseProgress
@@ -495,10 +496,14 @@ def test_new_servers_take_over_before_a_disk_is_full(stage: Stage) -> None:
     assert notes == ["0001-attest-kafka-cuts: after cycle 2 a disk is nearly full; new servers go on."]
 
 
-def test_nobody_takes_over_where_no_cycle_is_left(stage: Stage) -> None:
+def test_nobody_takes_over_where_no_cycle_is_left(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    has_full_disk = _AttestationTrial._has_full_disk
+    monkeypatch.setattr(_AttestationTrial, "_has_full_disk", lambda trial: looked.append(1) or has_full_disk(trial))
     stage.world.free_after_cycles[2] = DISK_BYTES // 3
     stage.run(NONE, all_at())
     assert stage.world.journal.entries.count("deploy") == 1
+    assert len(looked) == 1, "a disk that can't be asked any more costs no whole trial"
 
 
 def test_a_node_that_does_not_answer_yet_is_asked_again(stage: Stage) -> None:

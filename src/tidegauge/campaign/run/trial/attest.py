@@ -213,7 +213,7 @@ class _AttestationTrial:
             last = outcomes[-1]
             if not last.served:
                 self.why_left = f"cycle {last.number} could not be finished ({last.unreadable[0].rstrip('.')})"
-            elif self._has_full_disk():
+            elif cycles_left(self._plan, outcomes) and self._has_full_disk():
                 self.why_left = f"after cycle {last.number} a disk is nearly full"
         self.took_s = time.monotonic() - began_s
         return self._outcome_of(outcomes)
