@@ -468,6 +468,14 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
         )
     ),
     "invalid on a busy machine": lambda: spoilt(limiting=BUSY, accounts=(account(others=1.4),)),
+    "invalid for its level on a busy machine": lambda: spoilt(
+        reasons=reasons_of("the durability level is unknown", kind=ReasonKind.LEVEL),
+        limiting=BUSY,
+        accounts=(account(others=1.4),),
+    ),
+    "invalid, and threads waited": lambda: spoilt(
+        warnings=reasons_of("load threads waited for a CPU for 0.3 s in each second", kind=ReasonKind.CPU_WAIT)
+    ),
     "invalid, busy by itself": lambda: spoilt(limiting=BUSY, accounts=(account(others=0.0),)),
     "invalid in a closed loop, busy by itself": lambda: run_of(
         result(

@@ -390,8 +390,13 @@ class Workload:
 
         A partition may have one only; of topics of others nobody knows how many partitions they have.
         """
-        shared = self.subscription_type in (SubscriptionType.SHARED, SubscriptionType.KEY_SHARED)
-        return self.consumers if shared or self.existing_topics else min(self.consumers, self.partitions)
+        every = self.shares_messages or self.existing_topics
+        return self.consumers if every else min(self.consumers, self.partitions)
+
+    @property
+    def shares_messages(self) -> bool:
+        """Whether consumers of a subscription share the messages of a partition."""
+        return self.subscription_type in (SubscriptionType.SHARED, SubscriptionType.KEY_SHARED)
 
     def processing_cpus(self, msgs_per_s: float | None) -> float:
         """Returns the CPUs that processing takes on average at a rate, None = as much as there is; 0 where it waits."""

@@ -315,11 +315,15 @@ def _invalid_or_good_ending(facts: RunFacts, program: str) -> Ending:
     again = again_words(run, program)
     if invalid:
         where = where_words(invalid, len(results), names)
-        # That it was busy in another trial made nothing of these INVALID.
-        busy = busy_words(invalid)
-        machine = f" The machine was busy ({busy})." if busy else ""
+        # That it was busy in another trial made nothing of these INVALID, nor in one whose level is not known.
+        slowed = [one for one in invalid if not (one.reasons and one.reasons[0].kind in _OF_NO_MACHINE)]
+        busy = busy_words(slowed)
+        machine = ""
+        if busy:
+            # A quota makes threads wait beside free CPUs.
+            machine = f" The machine was busy ({busy})." if _were_cpus_full(slowed) else f" {capitalized(busy)}."
         why = as_sentence(f"{where} the figures may not be used: {_first_reason(invalid)}")
-        return Ending(End.INVALID, f"{why}{machine}", f"{_before_again(invalid, busy)}{again}")
+        return Ending(End.INVALID, f"{why}{machine}", f"{_before_again(invalid, slowed if busy else [])}{again}")
     undecided = [finding for finding in run.findings if not finding.decided]
     if undecided:
         first = undecided[0]
@@ -331,7 +335,8 @@ def _invalid_or_good_ending(facts: RunFacts, program: str) -> Ending:
     undecided_rulings = [ruling for ruling in facts.rulings if ruling.outcome is ThresholdOutcome.NOT_DECIDED]
     if undecided_rulings:
         why = f"a threshold could not be decided, {thresholds.sentence(undecided_rulings[0])}"
-        more = f"With more repeats: {again_words(run, program, REPEATS_FIRST)}"
+        repeats = max(REPEATS_FIRST, 2 * run.blocks_measured)
+        more = f"With more repeats: {again_words(run, program, repeats)}"
         rest = f"What is known of it: {program} show {shown_path(run.path)}"
         return Ending(End.INVALID, as_sentence(why), more if repeats_may_decide(undecided_rulings[0]) else rest)
     return Ending(End.GOOD)
@@ -343,15 +348,28 @@ def _is_left_open_by_crashes(finding: Finding) -> bool:
     return bool(crashes) and all(attestation.cuts and not attestation.lost for attestation in crashes)
 
 
-def _before_again(invalid: Sequence[MeasuredResult], busy: str) -> str:
-    """What to do before a run of which something is INVALID is made again: what helps against its cause."""
+_OF_NO_MACHINE = (ReasonKind.LEVEL, ReasonKind.COLLECTED, ReasonKind.ABORTED)
+"""What makes a trial INVALID however busy the machine was."""
+
+
+def _were_cpus_full(results: Sequence[MeasuredResult]) -> bool:
+    return any(result.limiting is not None and result.limiting.used for result in results)
+
+
+def _before_again(invalid: Sequence[MeasuredResult], busy: Sequence[MeasuredResult]) -> str:
+    """What to do before a run of which something is INVALID is made again: what helps against its cause.
+
+    `busy`: those of them that a busy machine, or a lack of CPUs, may have made INVALID.
+    """
     invalid_remedies = [one.remedy for result in invalid for one in result.disturbances if one.harm is Harm.INVALID]
     remedies = [*invalid_remedies, *([] if busy else filter(None, map(_first_remedy, invalid)))]
+    if not remedies and busy and not _were_cpus_full(busy):
+        remedies = [_for_more_cpu(busy)]
     if not remedies and busy:
         # What helps a machine that was busy: that others leave it, unless it was busy without them.
-        if _without_others(invalid):
+        if _without_others(busy):
             # What goes as fast as it goes has no rate to be lowered.
-            if all(result.offered_msgs_per_s is None for result in invalid):
+            if all(result.offered_msgs_per_s is None for result in busy):
                 return "On a machine with more CPUs run it again: "
             return "On a machine with more CPUs, or at a lower rate, run it again: "
         return "Close other programs and run it again: "
@@ -441,6 +459,8 @@ def again_words(run: StoredRun, program: str, repeat: int | None = None, *, by_f
     if drivers:
         # Where the driver file is, the run does not know: what it keeps of it has no password.
         words = ["omb", shown_path(path), "--driver", drivers[0]]
-        return f"{program} {shlex.join(words)} (the driver file by its path, and the options that you gave)"
+        with_repeats = "" if repeat is None else f", with --repeat {repeat}"
+        options = f"(the driver file by its path, and the options that you gave{with_repeats})"
+        return f"{program} {shlex.join(words)} {options}"
     verb = ["quick"] if _is_quick(run) and not by_file else ["run", shown_path(path) if path.name else "CAMPAIGN"]
     return f"{program} {shlex.join(command_words(run, verb, repeat))}"

@@ -321,7 +321,8 @@ def _next_lines(facts: RunFacts, ended: Ending, program: str) -> Iterable[Render
     of_variants = contests.repeats_needed(facts.variant_contests)
     if of_variants is not None:
         needed = max(of_variants, needed or 0)
-    if needed is not None and run.campaign_path:
+    # Where a figure is missing of blocks, as many again have none either.
+    if needed is not None and needed > run.blocks_measured and run.campaign_path:
         is_repeated = any(ratio.repeated for ratio in facts.ratios) or (of_variants or 0) > compare.REPEATS_FIRST
         why = "To decide what's open:" if is_repeated else "More than chance?"
         yield Text(f"{why:<22} {again_words(run, program, needed)}", no_wrap=True, overflow="ignore")

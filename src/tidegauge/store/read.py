@@ -301,6 +301,11 @@ class StoredRun:
         return tuple(result for result in self.results if not isinstance(result, AttestResult))
 
     @property
+    def blocks_measured(self) -> int:
+        """How often trials were repeated, as far as there are results or findings of it."""
+        return len({result.spec.block for result in self.results} | {finding.block for finding in self.findings})
+
+    @property
     def systems(self) -> list[str]:
         """The systems that it has results of."""
         return sorted({result.spec.system for result in self.results})

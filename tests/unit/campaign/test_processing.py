@@ -137,6 +137,15 @@ def test_messages_that_are_processed_as_fast_as_they_come_need_not_wait(tmp_path
     assert "50 msg/s at most: messages may wait for them" in said
 
 
+@pytest.mark.parametrize(
+    ("workload", "advised"),
+    [("processing: 20ms", True), ("processing: 20ms, subscription-type: shared", False)],
+)
+def test_partitions_are_advised_where_consumers_do_not_share_them(tmp_path: Path, workload: str, advised: bool) -> None:
+    said = remarks(campaign(tmp_path, workload, "60"))["consumers-too-slow"]
+    assert ("with as many" in said) is advised
+
+
 def test_the_remark_says_what_their_own_rate_allows(tmp_path: Path) -> None:
     said = remarks(campaign(tmp_path, "consumer-rate: 50, processing: 1ms", "60"))["consumers-too-slow"]
     assert "1ms of processing, 50 msg/s each at most at 60 msg/s: a subscription's consumers can process 50" in said

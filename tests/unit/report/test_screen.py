@@ -98,7 +98,7 @@ def test_a_busy_quick_with_every_warning_fits_one_screen(tmp_path: Path) -> None
     last = " ".join(text[text.index("Exit code") :].split())
     why = "the figures may not be used: the load generator itself was late"
     assert last.startswith(f"Exit code 3: In 1 of 6 trials (latency: Pulsar) {why}")
-    assert last.endswith("Close other programs and run it again: tidegauge quick")
+    assert last.endswith("Close other programs, or use a machine with more CPUs. Then run it again: tidegauge quick")
 
 
 def test_an_experiment_listed_at_two_rates_has_the_table_of_each(tmp_path: Path) -> None:
@@ -502,6 +502,21 @@ def test_the_command_to_run_again_has_every_option_that_was_given(tmp_path: Path
     options = "--level 4 --systems kafka --systems pulsar --threshold 'lost == 0'"
     assert ending(run).what == f"Start it again: tidegauge quick {options} --repeat 2"
     assert again_words(run, "tidegauge", 7) == f"tidegauge quick {options} --repeat 7"
+
+
+def test_more_repeats_are_more_than_there_were(tmp_path: Path) -> None:
+    run = stored(tmp_path, *repeated({KAFKA: (1.0, 1.4, 0.8, 1.1, 0.9)}))
+    run = replace(run, thresholds=("msgs_per_s > 123000",))
+    open_ = ending(run)
+    assert "could not be decided" in open_.why
+    assert open_.what.endswith("--repeat 10")
+
+
+def test_more_repeats_of_a_run_of_another_tools_files_are_an_option(tmp_path: Path) -> None:
+    keep_omb_files(tmp_path, {"workload-w.yaml": "name: w\n", "driver-k.yaml": "name: k\n"})
+    run = replace(stored(tmp_path, *pair()), path=tmp_path, campaign_path="omb/w.yaml")
+    assert again_words(run, "tidegauge").endswith("and the options that you gave)")
+    assert again_words(run, "tidegauge", 5).endswith("and the options that you gave, with --repeat 5)")
 
 
 def test_a_busy_machine_is_named_with_its_figures(tmp_path: Path) -> None:

@@ -319,6 +319,13 @@ SCENES |= {
     "host held back, or servers slow": _one(
         validity=Validity.DOUBTFUL, reasons=reasons_of("its host or link was slow", kind=ReasonKind.HELD_BACK)
     ),
+    "servers of its topics slow, invalid for its level": _one(
+        validity=Validity.INVALID,
+        reasons=(
+            *reasons_of("the level is unknown", kind=ReasonKind.LEVEL),
+            *reasons_of("its host or link was slow", kind=ReasonKind.HELD_BACK),
+        ),
+    ),
     "client CPU": _one(limiting=limited_by(Resource.CLIENT_CPU)),
     "host CPU": _one(limiting=limited_by(Resource.HOST_CPU)),
     "disk": _one(limiting=limited_by(Resource.DISK)),
@@ -396,7 +403,6 @@ CLAIMS = [
     Claim("{}, REFUTED by power cuts", "level refuted", "level attested"),
     Claim("not attested of all", "one of two attested", "both attested"),
     Claim("No cut of the power attests it of {}", "one of two attested", "both attested"),
-    Claim("{}: lost {}", "attest", "one-system"),
     Claim("No message was acknowledged, so there was none", "nothing received", "one-system"),
     Claim("{} messages checked: {}{}", "one-system", "nobody read"),
     Claim("Each of {} acknowledged messages was looked for", "one-system", "behind"),
@@ -419,6 +425,11 @@ CLAIMS = [
     Claim("Generator's consumers slow in {}", "consumers slow", "generator late"),
     Claim("In {} a load generator's {}.", "host held back", "consumers slow"),
     Claim("own host or link held it back, and not", "host held back", "host held back, or servers slow"),
+    Claim(
+        "own host or link held it back, and not",
+        "host held back",
+        "servers of its topics slow, invalid for its level",
+    ),
     Claim("host or link held it back, or the servers", "host held back, or servers slow", "host held back"),
     Claim("Generator was held back in {}", "host held back", "consumers slow"),
     Claim("The load generator was the limit in {}, not", "client CPU", "host CPU"),
@@ -1236,7 +1247,7 @@ CLAIMS += [
     Claim("{} is an unequal comparison itself ({})", "unequal levels in both", "unequal delays in both"),
     Claim("{} differs: {} in {}, {} in {}", "another length", "the same twice"),
     Claim("the workload differs (see what differs of", "another workload", "the same twice"),
-    Claim("{} acknowledged messages were lost in {}", "a loss", "the same twice"),
+    Claim("{} {} lost in {}", "a loss", "the same twice"),
     Claim("whether {} were lost in {} is not known", "still behind", "a loss"),
     Claim("whether {} were lost in {} is not known", "a loss, and some of which nobody knows", "a loss"),
     Claim("{} in {}: not decided in {}", "an open search", "two searches"),

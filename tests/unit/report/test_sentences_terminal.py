@@ -55,6 +55,8 @@ ENDING = (
     Claim(", or messages arrived damaged", "one lost, the other damaged", "lost and damaged"),
     Claim("Which, and the servers' logs: {} show {}", "damaged", "not all read"),
     Claim(" The machine was busy ({}).", "invalid on a busy machine", "invalid, the other was busy"),
+    Claim(" The machine was busy ({}).", "invalid on a busy machine", "invalid for its level on a busy machine"),
+    Claim(" The machine was busy ({}).", "invalid on a busy machine", "invalid, and threads waited"),
     Claim("{} the figures may not be used: {}", "invalid", "doubtful"),
     Claim("Once its cause is fixed, run it again: ", "invalid", "invalid for its own lag"),
     Claim("{} has no answer for {}: {}", "not decided", "found"),
@@ -75,13 +77,18 @@ ENDING = (
     ),
     Claim("On a machine with more CPUs run", "invalid in a closed loop, busy by itself", "invalid, busy by itself"),
     Claim("Close other programs and run it again: ", "invalid on a busy machine", "invalid, busy by itself"),
+    Claim(
+        "Close other programs and run it again: ",
+        "invalid on a busy machine",
+        "invalid for its level on a busy machine",
+    ),
     Claim("{} of {} trials are kept", "interrupted", "two trials"),
     Claim("To go on with it: {} run --resume {}", "interrupted, may go on", "interrupted"),
     Claim("Start it again: {}", "interrupted", "interrupted, may go on"),
     Claim("Change what the client refuses", "failed, settings refused", "failed"),
     Claim("To go on with it: {} run --resume {}", "interrupted, may go on", "failed, settings refused"),
     Claim("{} failed, first {}", "failed", "failed, a trial interrupted"),
-    Claim("{} {} (the driver file by its path", "a run of OMB's files", "failed"),
+    Claim("(the driver file by its path", "a run of OMB's files", "failed"),
 )
 
 FINDINGS = (

@@ -96,9 +96,15 @@ def _busy_consumers(case: Case, _facts: Mapping[Property, Fact]) -> Iterator[Haz
             f"{case.workload.consumers_words()} at {count(case.msgs_per_s)} msg/s",
             f"a subscription's consumers can process {count(most)} msg/s at most: messages {wait} for them, whatever "
             "the system does",
-            f"give more {case.key('consumers')}, with as many {case.key('partitions')} or sharing them "
-            f"({case.key('subscription-type')}), or a lower rate",
+            f"give more {case.key('consumers')}{_for_more_consumers(case)}, or a lower rate",
         )
+
+
+def _for_more_consumers(case: Case) -> str:
+    """What it takes for more consumers to receive messages; "" where they share them, or nobody can say."""
+    if case.workload.shares_messages or case.workload.existing_topics:
+        return ""
+    return f", with as many {case.key('partitions')} or sharing them ({case.key('subscription-type')})"
 
 
 def _unchecked_messages(case: Case, _facts: Mapping[Property, Fact]) -> Iterator[Hazard]:

@@ -333,17 +333,17 @@ def _millions_text(number: int) -> str:
     return f"{rounded(number / 1e6)} million" if number >= 1e6 else count(number)
 
 
+def _is_invalid_for(result: MeasuredResult, kind: ReasonKind) -> bool:
+    """Whether that made a trial INVALID: what did is the first of its reasons."""
+    return result.validity is Validity.INVALID and any(reason.kind is kind for reason in result.reasons[:1])
+
+
 def _generator_badge(results: Sequence[MeasuredResult]) -> Badge:
     """Whether figures are those of the load generator instead of the system's."""
     late = [result for result in results if result.is_doubted_for(ReasonKind.OWN_LAG)]
     if late:
         # Where it made up less than half of the response, the system made up the rest.
-        # What made a trial INVALID is the first of its reasons.
-        decided = [
-            result
-            for result in late
-            if result.validity is Validity.INVALID and result.reasons[0].kind is ReasonKind.OWN_LAG
-        ]
+        decided = [result for result in late if _is_invalid_for(result, ReasonKind.OWN_LAG)]
         so = ", which is a part of its times"
         if decided:
             so = ", not the system" if len(decided) == len(late) else f", and spoilt {len(decided)} of them"
@@ -360,8 +360,8 @@ def _generator_badge(results: Sequence[MeasuredResult]) -> Badge:
     held_back = [result for result in results if result.is_doubted_for(ReasonKind.HELD_BACK)]
     if held_back:
         held_in = of_all(len(held_back), len(results), "trial")
-        # Where each sends to topics of its own it may have been their servers, which is a doubt.
-        certain = all(result.validity is Validity.INVALID for result in held_back)
+        # Where each sends to topics of its own it may have been their servers: a doubt that makes none INVALID.
+        certain = all(_is_invalid_for(result, ReasonKind.HELD_BACK) for result in held_back)
         culprit = (
             "own host or link held it back, and not the system"
             if certain
