@@ -56,11 +56,13 @@ class Fact:
         value: in the property's unit; None if the system has no such thing.
         words: in the system's own words: "linger.ms=10".
         chosen: whether the campaign's own setting for this one system made it so.
+        remedy: what puts a difference right where that of its rule does not; "" = the rule's does.
     """
 
     value: float | str | None
     words: str
     chosen: bool = False
+    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -520,7 +522,9 @@ def _tilts_by_property(name: Property, rule: Rule, contenders: Sequence[Compared
         values = ", ".join(f"{label} {fact.words}" for label, fact in having)
         mild = rule.advice_only or (rule.only_if_chosen and not any(fact.chosen for _, fact in having))
         severity = Severity.ADVICE if mild else Severity.UNEQUAL
-        tilts.append(_tilt_by_rule(name, rule, severity, tuple(label for label, _ in having), values))
+        tilt = _tilt_by_rule(name, rule, severity, tuple(label for label, _ in having), values)
+        remedy = next((fact.remedy for _, fact in having if fact.remedy), rule.remedy)
+        tilts.append(replace(tilt, remedy=remedy))
     return tilts
 
 

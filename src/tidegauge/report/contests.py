@@ -74,7 +74,7 @@ def _what_decides(contrast: Contrast) -> str:
         return "the difference is within the steps in which the figure comes"
     if contrast.blocks + more > BLOCKS_MAX:
         return f"more than {BLOCKS_MAX:,} repeats would be needed"
-    return f"{plural(more, 'more repeat')} would decide"
+    return f"about {plural(more, 'more repeat')} may decide"
 
 
 def ratio_words(contrast: Contrast) -> str:

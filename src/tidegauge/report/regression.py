@@ -61,7 +61,7 @@ def _what_would_decide(ruling: RegressionRuling) -> str:
         return f"since fewer than {BLOCKS_MIN} repeats in each run give no interval (so far {have[0]} and {have[1]})"
     more = max(0, needed - min(have))
     repeats = plural(more, "more repeat")
-    return f"about {repeats} in each run would decide whether that is kept (so far {have[0]} and {have[1]})"
+    return f"about {repeats} in each run may decide whether that is kept (so far {have[0]} and {have[1]})"
 
 
 def regression_lines(judgement: RegressionJudgement) -> list[tuple[str, RegressionOutcome]]:

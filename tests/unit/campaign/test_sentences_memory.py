@@ -89,7 +89,7 @@ def level_given(level: LevelChoice, found: int | None = None) -> Scene:
     def scene(_: Any) -> Any:
         made = replace(spec(), choice=level)
         compared = contender_of_trial(made, SystemChoice("kafka"), registry.system_named("kafka"), level=found)
-        return [fact.words for fact in compared.facts.values()]
+        return [said for fact in compared.facts.values() for said in (fact.words, fact.remedy)]
 
     return scene
 
@@ -165,7 +165,10 @@ CLAIMS = [
     *claims_of("impossible at a point", "impossible", "{}: sweep: at {}: {}", "{} 'skip-impossible: true'"),
     # campaign/plan/fairness.py
     *claims_of("on unequal terms", "on equal terms", "{} this comparison unequal", "Fix them, or run with"),
-    Claim("level {}, as found", "a level as found", "a level asked for"),
+    *claims_of(
+        "a level as found", "a level asked for",
+        "level {}, as found", "compare clusters and topics that give the same level",
+    ),
     Claim("page cache not dropped", "the page cache not dropped", "the page cache dropped"),
     Claim("page cache not dropped", "the page cache not dropped", "servers that went on"),
     Claim("Java {}, heap {} MiB", "a load generator that said what it is", "the page cache dropped"),

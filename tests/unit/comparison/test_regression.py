@@ -86,7 +86,7 @@ def test_what_is_open_says_how_many_repeats_would_decide(
     text = compared(capsys, "--against", before, code=0)
     assert "Not decided: whether 4 of 4 figures got worse by more than is allowed. No regression was shown." in text
     assert "not decided, about" in text
-    assert "more repeats in each run would decide whether that is kept (so far 3 and 3)" in text
+    assert "more repeats in each run may decide whether that is kept (so far 3 and 3)" in text
     assert "Not decided" in compared(capsys, "--against", before, after, "--strict", code=3)
     assert run_command(["compare", "--against", before, after, "--strict"]) == 3
     assert "Exit code 3: not everything could be judged, and --strict was given." in capsys.readouterr().err

@@ -145,7 +145,7 @@ def test_what_is_open_says_how_many_more_repeats_would_decide() -> None:
     (contest,) = [one for one in contests_of_run(run_with_variants(ROUGH)) if one.lead]
     contrast = contest.against_first[0].contrast
     assert contrast is not None
-    assert verdict_words(contrast) == f"not decided, {contrast.more_blocks} more repeats would decide"
+    assert verdict_words(contrast) == f"not decided, about {contrast.more_blocks} more repeats may decide"
     assert repeats_needed([contest]) in (contrast.blocks_needed, None)
 
 

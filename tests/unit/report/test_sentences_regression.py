@@ -49,7 +49,7 @@ CLAIMS = (
     Claim("{}, {} {}x is allowed", "worse", "no figure"),
     Claim("{}: {}: not decided, {}{}", "too few repeats", "worse"),
     Claim("and more than {} repeats would be needed", "near the limit", "too few repeats"),
-    Claim("about {} in each run would decide", "open", "too few repeats"),
+    Claim("about {} in each run may decide", "open", "too few repeats"),
     Claim("since fewer than {} repeats in each run", "too few repeats", "open"),
 )
 

@@ -137,7 +137,11 @@ def _unjudged_settings(settings: Mapping[str, str], judged: frozenset[str]) -> d
 def _facts_given_to_system(spec: TrialSpec, choice: SystemChoice, level: int | None) -> dict[Property, Fact]:
     """What Tidegauge itself gives each system, whatever system it is."""
     given = Fact(spec.choice.level, f"level {spec.choice.level}")
-    as_found = Fact(level, f"level {level}, as found" if level else "level as found")
+    as_found = Fact(
+        level,
+        f"level {level}, as found" if level else "level as found",
+        remedy="compare clusters and topics that give the same level, or ask all for one (`durability`)",
+    )
     common = {
         Property.LEVEL: as_found if spec.choice.is_open else given,
         Property.PARTITIONS: Fact(spec.workload.partitions, f"partitions={spec.workload.partitions}"),
