@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from attestation_samples import witness
 from guarantee_samples import both_struck, guarantee, kept_by_kafka, same
 from published_samples import (
     MINE,
@@ -249,6 +250,7 @@ GUARANTEES: dict[str, Scene] = {
     "kept in 20 cuts": judging(guarantee(True, level=1), kept_by_kafka()),
     "kept in 5 cuts": judging(guarantee(True, level=1), kept_by_kafka(cuts=5)),
     "lost in 20 cuts": judging(guarantee(True, level=1), kept_by_kafka(losing=20)),
+    "damaged in 20 cuts": judging(guarantee(True, level=1), kept_by_kafka(figures={"broken": 4}, witness=witness())),
     "a loss that was claimed": judging(guarantee(False, level=1), kept_by_kafka(losing=20)),
     "no loss although claimed": judging(guarantee(False, level=1), kept_by_kafka()),
     "cuts that do not count": judging(guarantee(True, level=1), kept_by_kafka(unreadable=("node 2 did not serve",))),
@@ -428,7 +430,8 @@ CLAIMS = [
     Claim("the limit was the {} here, too", "a limit that is the same", "a limit of a doubtful trial"),
     Claim("an absolute value, which can't", "an absolute value", "a ratio above 1"),
     # guarantee.py
-    Claim("{} gone after {} of {}", "lost in 20 cuts", "kept in 20 cuts"),
+    Claim("{} {} after {} of {}", "lost in 20 cuts", "kept in 20 cuts"),
+    Claim("gone, damaged or not in every read", "damaged in 20 cuts", "lost in 20 cuts"),
     Claim("none of {} at risk lost in {}, so that such a", "kept in 20 cuts", "lost in 20 cuts"),
     Claim("{} is INVALID: {}", "an INVALID attestation", "kept in 20 cuts"),
     Claim("{} ended before its last {}", "an attestation cut short", "kept in 20 cuts"),
