@@ -41,8 +41,9 @@ _LABEL_CHARS_NARROW = 10
 """Width of labels where a table would not fit into one otherwise: "RabbitMQ (quorum)" then takes two lines."""
 EXPERIMENTS_MAX = 3
 _LIMIT_HEAD = "limited by"
-_DROPPED_HEADS = (_LIMIT_HEAD, "p99")
-"""Columns that a table does without where it is too wide, in this order; "p99" alone is end-to-end's."""
+_END_TO_END = "end-to-end, ms"
+_DROPPED_HEADS = (_LIMIT_HEAD, _END_TO_END)
+"""Columns that a table does without where it is too wide, in this order: by their own head or that of their group."""
 _DROPPED_OF_FAULTS = ("from", "failed")
 """The same of the table of faults: when they were, and then how many messages failed."""
 _DROPPED_OF_FINDINGS = ("publish, s", "serve, s", "expected")
@@ -205,7 +206,8 @@ def _in_one_piece(table: FigureTable, droppable: Sequence[str]) -> FigureTable:
     for dropped in droppable:
         if len(table.packed(COLUMNS)) == 1:
             break
-        table = replace(table, groups=tuple(group for group in table.groups if dropped != group.columns[0].head))
+        kept = tuple(group for group in table.groups if dropped not in (group.head, group.columns[0].head))
+        table = replace(table, groups=kept)
     return table
 
 
@@ -224,11 +226,11 @@ def _short_groups(rows: Sequence[_Row]) -> tuple[ColumnGroup, ...]:
     def word_group(head: str, cell: Callable[[_Row], str]) -> ColumnGroup:
         return ColumnGroup("", columns(rows, {head: cell}, words=True))
 
-    processed = figure_column("processed p99", "processed_ms_p99")
+    processed = figure_column("p99", "processed_ms_p99")
     return (
         ColumnGroup("", (figure_column("msg/s", "msgs_per_s"),)),
         ColumnGroup(times, (figure_column("p50", "response_ms_p50"), figure_column("p99", "response_ms_p99"))),
-        ColumnGroup("end-to-end, ms", (figure_column("p99", "end_to_end_ms_p99"),)),
+        ColumnGroup(_END_TO_END, (figure_column("p99", "end_to_end_ms_p99"),)),
         *(
             [ColumnGroup("until processed, ms", (processed,))]
             if any(cell != MISSING for cell in processed.cells)
