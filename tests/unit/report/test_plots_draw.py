@@ -73,6 +73,16 @@ def test_what_is_infinite_in_a_damaged_run_is_left_out(plot: Plot) -> None:
     ElementTree.fromstring(drawn.svg.replace("xlink:href", "href"))
 
 
+@pytest.mark.parametrize("plot", [PLOT, BARS, replace(BARS, lying=True), replace(PLOT, x=Axis("rate", Scale.LOG))])
+@pytest.mark.parametrize("value", [1e200, 1.7e308])
+def test_what_no_axis_can_reach_breaks_no_picture(plot: Plot, value: float) -> None:
+    far = Series(A, "", (0.5, value), (value, 3.0), Mark.POINTS, (1.0, 1.0), (value, 4.0))
+    shown = replace(plot, series=(*plot.series, far), lines=(Line(value, "ceiling of the disk"),))
+    axes = draw_figure(shown, PLACES)[1]
+    assert all(math.isfinite(end) for end in (*axes.get_xlim(), *axes.get_ylim()))
+    ElementTree.fromstring(page_drawing(shown, PLACES).svg.replace("xlink:href", "href"))
+
+
 def test_text_stays_text() -> None:
     svg = page_drawing(PLOT, PLACES).svg
     words = re.findall(r"<text[^>]*>([^<]*)</text>", svg)

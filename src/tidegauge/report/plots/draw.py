@@ -28,7 +28,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, Locat
 
 from tidegauge.numbers import in_full, trimmed
 from tidegauge.report.plots.draw_cells import draw_cells
-from tidegauge.report.plots.model import LOOKS, Axis, Form, Mark, Plot, Scale, Series, cell_words, look
+from tidegauge.report.plots.model import LOOKS, Axis, Form, Mark, Plot, Scale, Series, cell_words, is_drawable, look
 from tidegauge.report.plots.paper import (
     FAINT,
     FONT_PT,
@@ -397,7 +397,7 @@ def _set_y_limits(axes: Axes, plot: Plot) -> None:
         axes.set_ylim(len(rows) - 0.5, -0.5)
         return
     values = [value for series in plot.series if series.mark is not Mark.LIMITS for value in series.reach]
-    values += [line.value for line in plot.lines]
+    values += [line.value for line in plot.lines if is_drawable(line.value)]
     # Above all points there is room for the names of limits and spans.
     labels = max(
         (row + 1 for (row, _), span in zip(_label_places(axes, plot), plot.spans, strict=True) if span.label), default=0
@@ -420,14 +420,14 @@ def _x_ends(plot: Plot) -> tuple[float, float]:
         return -margin, max(1, len(plot.x.names)) - 1 + margin
     if plot.lying:
         return _ends_of_values(plot)
-    places = [x for series in plot.series for x in series.x if math.isfinite(x)] or [1.0]
+    places = [x for series in plot.series for x in series.x if is_drawable(x)] or [1.0]
     if plot.x.scale is Scale.PERCENTILE:
         # Marks are of a few percentiles, which fill the picture and are drawn whole at its ends.
         dotted = any(series.mark is not Mark.LINE for series in plot.series)
         nines = _to_nines(min(places)) - 0.15, _to_nines(max(places)) + 0.15
         return (max(0.0, float(_from_nines(nines[0]))), float(_from_nines(nines[1]))) if dotted else (0.0, max(places))
     limits = [series for series in plot.series if series.mark is Mark.LIMITS]
-    places += [end for series in limits for end in (*series.low, *series.high) if math.isfinite(end)]
+    places += [end for series in limits for end in (*series.low, *series.high) if is_drawable(end)]
     if plot.x.scale is Scale.LOG:
         positive = [place for place in places if place > 0] or [1.0]
         return min(positive) / 1.5, max(positive) * 1.35
@@ -444,7 +444,7 @@ def _ends_of_values(plot: Plot) -> tuple[float, float]:
     places = [end for series in plot.series for ends in (series.x, series.low, series.high) for end in ends]
     places += [line.value for line in plot.lines] + [end for band in plot.bands for end in (band.low, band.high)]
     places += [0.0, *(plot.x.span or ())] if plot.x.from_zero else []
-    at = [place for place in places if math.isfinite(place) and (plot.x.scale is not Scale.LOG or place > 0)]
+    at = [place for place in places if is_drawable(place) and (plot.x.scale is not Scale.LOG or place > 0)]
     low, high = min(at, default=1.0), max(at, default=1.0)
     if plot.x.scale is Scale.LOG:
         low, high = plot.x.span or (low, high)

@@ -103,6 +103,15 @@ def look(place: int) -> SystemLook:
     return replace(marks, light=colours.light, dark=colours.dark, hatch=hatch, strokes=strokes)
 
 
+_DRAWN_MAX = 1e100
+"""Files of runs may hold any number, and matplotlib can't draw an axis to what is near the largest there are."""
+
+
+def is_drawable(value: float) -> bool:
+    """Whether an axis can reach it."""
+    return abs(value) < _DRAWN_MAX
+
+
 @dataclass(frozen=True)
 class Axis:
     """One axis. `label` names unit and meaning; `names` are the categories of an axis of words (value 0 = first).
@@ -207,7 +216,7 @@ class Series:
         """All that it goes up and down to: its values and the ends of their intervals, without infinite ones."""
         drawn = [place for place, value in enumerate(self.y) if value is not None]
         ends = [float(line[place] or 0.0) for line in (self.y, self.low, self.high) if line for place in drawn]
-        return [end for end in ends if math.isfinite(end)]
+        return [end for end in ends if is_drawable(end)]
 
     @property
     def lone(self) -> tuple[int, ...]:
