@@ -769,6 +769,14 @@ _ANSWERS: Mapping[str, Callable[[], StoredRun]] = {
     ),
     "points": lambda: run_of(*swept()),
     "points, repeated": lambda: run_of(*swept(repeats=3)),
+    "points, one block that both have": lambda: run_of(
+        *[
+            replace(one, validity=Validity.INVALID, reasons=reasons_of("late"))
+            if one.spec.block and one.spec.system == KAFKA
+            else one
+            for one in swept(repeats=2)
+        ]
+    ),
 }
 
 _READY = ReadyCampaign("quick", "a first look", "quick.yaml", ("kafka",), 2, 120.0)

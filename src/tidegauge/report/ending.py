@@ -273,7 +273,9 @@ def ending(run: StoredRun, program: str = "tidegauge", *, reason_shown: bool = F
     ruled, names, results = facts.rulings, facts.names, facts.asked
     missed = [ruling for ruling in ruled if ruling.outcome is ThresholdOutcome.MISSED]
     if missed:
-        why = f"{len(missed)} of {plural(len(ruled), 'threshold')} missed, first {thresholds.sentence(missed[0])}"
+        outcomes = list(thresholds.outcomes(ruled).values())
+        number = outcomes.count(ThresholdOutcome.MISSED)
+        why = f"{number} of {plural(len(outcomes), 'threshold')} missed, first {thresholds.sentence(missed[0])}"
         return Ending(End.THRESHOLD, as_sentence(why), f"All of them: {program} show {shown_path(run.path)}")
     refuted = [finding for finding in run.findings if finding.refuted]
     if refuted:

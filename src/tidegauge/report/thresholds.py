@@ -80,9 +80,17 @@ def questions_asked(run: StoredRun) -> list[Asked]:
     return questions
 
 
+def outcomes(all_rulings: Sequence[Ruling]) -> dict[str, ThresholdOutcome]:
+    """What became of each threshold wherever it was asked, by its text: the worst, as rulings are in that order."""
+    by_text: dict[str, ThresholdOutcome] = {}
+    for ruling in all_rulings:
+        by_text.setdefault(ruling.threshold, ruling.outcome)
+    return by_text
+
+
 def headline(all_rulings: Sequence[Ruling]) -> str:
     """ "Thresholds: 1 MISSED, 2 met."."""
-    counted = Counter(ruling.outcome for ruling in all_rulings)
+    counted = Counter(outcomes(all_rulings).values())
     return f"Thresholds: {', '.join(f'{number} {_outcome_word(kind)}' for kind, number in counted.items())}."
 
 

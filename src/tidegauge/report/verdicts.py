@@ -32,6 +32,7 @@ from tidegauge.statistics.intervals import CONFIDENCE, ComparisonVerdict
 from tidegauge.store.read import StoredRun
 
 ONE_EACH = "measured once each: no evidence that the order would hold again"
+NO_POINT = "no point has two blocks of both: no evidence that the order would hold again"
 ONE_LEFT = "one usable result each: no evidence that the order would hold again"
 """Where several were measured, of which the others may not be used."""
 ONE_AT_POINT = "measured once at each point: no evidence that points differ by more than chance"
@@ -491,7 +492,7 @@ def _over_points(ratios: Sequence[Ratio], points: int, facts: RunFacts, *, once:
     if not ratios:
         return ONE_AT_POINT if once else ""
     if not repeated:
-        return f"at each point {ONE_EACH if once else ONE_LEFT}"
+        return f"at each point {ONE_EACH}" if once else NO_POINT
     counts = []
     for system, base in dict.fromkeys((ratio.system, ratio.baseline) for ratio in repeated):
         decided = [ratio.comparison.verdict for ratio in repeated if ratio.system == system]

@@ -448,7 +448,7 @@ Change = Callable[[StoredRun], StoredRun]
         (lambda run: run, End.GOOD, 0, ""),
         (lambda run: replace(run, status="interrupted"), End.INTERRUPTED, 130, "Interrupted; 2 of 2 trials are kept."),
         (lambda run: replace(run, status="failed", reason="no Java"), End.FAILED, 1, "No Java; 2 of 2 trials are"),
-        (lambda run: replace(run, thresholds=("lost > 5",)), End.THRESHOLD, 4, "of 2 thresholds missed, first"),
+        (lambda run: replace(run, thresholds=("lost > 5",)), End.THRESHOLD, 4, "1 of 1 threshold missed, first"),
         (lambda run: replace(run, findings=(found(refuted=True),)), End.REFUTED, 5, "durability is refuted."),
         (lambda run: replace(run, findings=(found(decided=False),)), End.INVALID, 3, "Attest has no answer for Kafka"),
     ],

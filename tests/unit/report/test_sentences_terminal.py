@@ -404,6 +404,8 @@ VERDICTS = (
     Claim("{}: another trial may differ{}", "answer: latency alone", "answer: latencies"),
     Claim("; least steady within its trial: {},", "two, with their seconds", "alone, with its seconds"),
     Claim("at each point {}", "answer: points", "answer: points, repeated"),
+    Claim("at each point {}", "answer: points", "answer: points, one block that both have"),
+    Claim("no point has two blocks of both", "answer: points, one block that both have", "answer: points"),
     Claim("measured once at each point: no evidence", "answer: three points alike", "answer: points, repeated"),
     Claim("durability levels that DIFFER or are unknown", "answer: points, levels differ at one", "answer: points"),
     Claim("no usable figure of {}", "answer: points, one INVALID", "answer: points, one DOUBTFUL"),
