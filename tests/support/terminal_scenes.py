@@ -506,6 +506,9 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "lost": lambda: run_of(*[subscribed(one, lost=3, backlog=3) for one in pair()]),
     "damaged": lambda: run_of(*[subscribed(one, corrupt=3) for one in pair()]),
     "lost and damaged": lambda: run_of(*[subscribed(one, lost=3, backlog=3, corrupt=2) for one in pair()]),
+    "damaged on servers of others": lambda: run_of(
+        *[subscribed(replace(one, spec=replace(one.spec, attached=True)), corrupt=3) for one in pair()]
+    ),
     "one lost, the other damaged": lambda: run_of(
         subscribed(pair()[0], lost=3, backlog=3), subscribed(pair()[1], corrupt=2)
     ),

@@ -18,7 +18,7 @@ from tidegauge.model.attest import Means, refuting
 from tidegauge.model.disturbance import SWITCH, Disturbed, Harm
 from tidegauge.model.finding import Finding
 from tidegauge.model.reason import ReasonKind
-from tidegauge.model.trial import LoadSpec, MeasuredResult, TrialResult, Validity
+from tidegauge.model.trial import LoadResult, LoadSpec, MeasuredResult, TrialResult, Validity
 from tidegauge.numbers import as_sentence, capitalized, of_all, plural
 from tidegauge.plain import grouped
 from tidegauge.report import thresholds
@@ -292,9 +292,11 @@ def ending(run: StoredRun, program: str = "tidegauge", *, reason_shown: bool = F
             in_each = lost == damaged == len(broken)
             what += ", and messages arrived damaged" if in_each else ", or messages arrived damaged"
         why = f"{where_words(broken, len(results), names)} {what}"
-        return Ending(
-            End.BROKEN, as_sentence(why), f"Which, and the servers' logs: {program} show {shown_path(run.path)}"
-        )
+        # Of what others sent nobody knows which it was, and servers of others keep their logs.
+        which = "Examples of them" if any(isinstance(result, LoadResult) for result in broken) else "All figures"
+        others = all(result.spec.attached for result in broken)
+        logs = "" if others else f"; the servers' logs: {shown_path(run.path / 'trials')}/*/logs"
+        return Ending(End.BROKEN, as_sentence(why), f"{which}: {program} show {shown_path(run.path)} --json{logs}")
     return _invalid_or_good_ending(facts, program)
 
 

@@ -119,7 +119,7 @@ def _comparison_parts(facts: RunFacts) -> Iterable[RenderableType]:
         yield Paragraph(compare.HOW_SURE, "dim")
     # How to decide what is open: the command, with the repeats that it takes.
     needed = compare.repeats_needed(facts.ratios)
-    if needed is None:
+    if needed is None or needed <= facts.run.blocks_measured:
         return
     if any(ratio.repeated for ratio in facts.ratios):
         yield Text("To decide what is open, if figures go on to scatter as they did:")

@@ -171,7 +171,11 @@ def _reasons_for_invalid(evidence: Evidence) -> list[Reason]:
             "the load generator's own consumers were too slow, so end-to-end times and backlog are not the system's: "
             f"{consumer.name} had no time left in {consumer.busy_seconds} of {consumer.seconds} s, and {proof}"
         )
-        remedy = "give it more consumers per subscription, less work per message, or more CPU"
+        # A consumer without a partition receives nothing.
+        remedy = (
+            "give it more consumers per subscription (each with a partition, unless they share them), less work per "
+            "message, or more CPU"
+        )
         if not evidence.closed_loop:
             remedy = f"{remedy}; or offer a lower rate"
         reasons.append(Reason(ReasonKind.BUSY_CONSUMER, text, remedy))

@@ -147,7 +147,7 @@ def test_the_reason_names_the_consumer_and_what_to_do() -> None:
     assert "not the system's: sub-0 consumer 1 had no time left in 8 of 10 s, and " in reason.text
     assert reason.text.endswith("end-to-end p50 is 9 ms where the response is 4 ms")
     assert str(reason) == f"{reason.text} ({reason.remedy})"
-    assert reason.remedy.startswith("give it more consumers per subscription")
+    assert reason.remedy.startswith("give it more consumers per subscription (each with a partition, unless")
 
 
 def test_a_busy_consumer_of_another_subscription_is_not_blamed() -> None:
@@ -449,7 +449,8 @@ def test_the_worker_that_waits_or_collects_most_is_named() -> None:
     calm = latency(0.005, 0.5)
     workers = (worker(1, calm, gc_pause_s=0.7), worker(2, calm, cpu_wait_s=3.0), worker(3, calm))
     verdict = judged(workers=workers, gc_share=0.07, cpu_wait_share=0.3)
-    assert any("in each second (load generator 2 of 3)" in warning for warning in texts_of(verdict.warnings))
+    waited = "in each second, summed over them (load generator 2 of 3)"
+    assert any(waited in warning for warning in texts_of(verdict.warnings))
     assert any(warning.startswith("load generator 1 of 3 spent 7%") for warning in texts_of(verdict.warnings))
 
 
