@@ -258,7 +258,7 @@ def _at_all_points(at_points: Mapping[str, Sequence[Finding]], compared: Sequenc
     """What was found over a sweep, as `_sentence_of_sweep` has it of trials, and where it is no answer."""
     findings = [finding for group in at_points.values() for finding in group]
     many = plural(len(at_points), "point")
-    figure = _figure_of(findings)
+    figure = figure_of_findings(findings)
     parts = [f"answers at {many}"]
     if figure is not None:
         values = grouped(
@@ -288,7 +288,7 @@ def _at_all_points(at_points: Mapping[str, Sequence[Finding]], compared: Sequenc
     return _as_sentence("; ".join(parts), facts)
 
 
-def _figure_of(findings: Sequence[Finding]) -> FindingFigure | None:
+def figure_of_findings(findings: Sequence[Finding]) -> FindingFigure | None:
     """The figure by which they are compared, with what it counts in its title; None where they have none."""
     shown = (figure for figure in figures_found(Shown.WITHIN) if any(map(figure.value_in, findings)))
     figure = next(shown, None)
@@ -297,7 +297,7 @@ def _figure_of(findings: Sequence[Finding]) -> FindingFigure | None:
 
 
 def _at_one_point(findings: Sequence[Finding], ratios: Sequence[Ratio], facts: RunFacts) -> str:
-    figure = _figure_of(findings)
+    figure = figure_of_findings(findings)
     systems = sorted({finding.system for finding in findings})
     open_for = sorted({_open_words(finding, facts) for finding in findings if not finding.decided})
     missing = facts.missing_words(findings[0].experiment, systems, point_words(findings[0].point))

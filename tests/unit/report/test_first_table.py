@@ -11,7 +11,7 @@ from tidegauge.model.trial import Validity
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.html import first_table as module
 from tidegauge.report.html.first_table import FirstTable, first_table
-from tidegauge.report.verdicts import verdicts
+from tidegauge.report.verdicts import about, verdicts
 from tidegauge.store.read import StoredRun
 
 
@@ -76,6 +76,31 @@ def test_a_search_has_one_row_for_each_system_over_all_its_blocks() -> None:
     rates = {label: rows[1] for label, rows in rows_of(table).items()}
     assert rates == {"Kafka": "54,848", "Pulsar": "109,696"}, "of three blocks the geometric means, as the verdict"
     assert "Of repeated trials: geometric means of those that may be used." in table.notes
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "cells"),
+    [
+        ("catch-up", ("drain rate", "msg/s"), ("16,000", "8,000")),
+        ("mixed", ("drain rate", "msg/s"), ("16,000", "8,000")),
+        ("sizing", ("smallest number", "partitions"), ("8", "4")),
+        # What was confirmed differs from what its trial then took.
+        ("search-with-doubt", ("sustainable rate", "msg/s"), ("50,183", "100,366")),
+    ],
+)
+def test_what_a_verdict_gives_stands_before_the_rate(name: str, head: tuple[str, str], cells: tuple[str, ...]) -> None:
+    run, _ = run_named(name)
+    table = table_of(run).table
+    _, headline, rates, *_ = table.groups
+    assert (headline.head, headline.columns[0].head) == head
+    assert headline.columns[0].cells == cells
+    (verdict,) = verdicts(RunFacts(run))
+    assert all(about(float(cell.replace(",", ""))) in verdict.sentence for cell in cells)
+    assert (rates.head, rates.columns[0].head) == ("rate", "msg/s")
+
+
+def test_a_sustainable_rate_that_its_trial_kept_stands_once() -> None:
+    assert heads_of(table_of(run_named("search-of-goals")[0])) == ["validity", "msg/s", "p50", "p99", "p99"]
 
 
 def test_without_figures_there_is_none() -> None:

@@ -474,6 +474,12 @@ class TestAnswer:
         listed_twice = changed(run, every=True, spec=lambda result: replace(result.spec, block=0))
         assert answer(listed_twice).unsaid[0].startswith("One trial each"), "points and rates are no repeats"
 
+    def test_a_search_says_what_was_sent_with_all_that_its_steps_tried(self) -> None:
+        (sizing,) = answer(run_named("sizing")[0]).loads
+        assert sizing.startswith("Load: 1 KiB messages, 1 topic x 1 partition or 1 topic x 2 partitions or ")
+        assert len(answer(run_named("search-of-goals")[0]).loads) == 1
+        assert answer(replace(run_named("sizing")[0], trials=(), planned=())).loads == ()
+
 
 def changed(run: StoredRun, every: bool = False, **how: Callable[[LoadResult], object]) -> StoredRun:
     """The run with fields of its first result, or of all of them, computed anew."""

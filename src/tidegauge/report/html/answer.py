@@ -29,7 +29,7 @@ from tidegauge.plain import grouped
 from tidegauge.published.verdict import ClaimVerdict
 from tidegauge.report import compare, contests, fairness, levels, thresholds
 from tidegauge.report.facts import RunFacts
-from tidegauge.report.loads import compared_words
+from tidegauge.report.loads import brief_workloads, compared_words
 from tidegauge.report.published import counts
 from tidegauge.report.verdicts import ExperimentVerdict, level_phrase, verdicts
 from tidegauge.statistics.classify import JIT_CPUS
@@ -123,6 +123,8 @@ def _loads_shown(run: StoredRun) -> tuple[str, ...]:
     """The workload with the settings of clients; of many, as a sweep has them, the first few."""
     measured = compared_trials_of(run)
     loads = list(dict.fromkeys(compared_words(compared) for compared in measured))
+    if not loads and run.results:  # All trials were steps of searches, or cuts.
+        loads = [f"Load: {brief_workloads([result.spec.workload for result in run.results])}."]
     if len(loads) < 2:
         return (*_level_of_variants(run), *loads)
     named: dict[str, str] = {}

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tidegauge.comparison.compared_trials import ComparedTrials
 from tidegauge.comparison.order import Point, findings_of
+from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, MeasuredResult, Validity, point_words
 from tidegauge.model.workload import Arrival
-from tidegauge.numbers import in_unit, join_with_and
+from tidegauge.numbers import MISSING, in_unit, join_with_and
 from tidegauge.plain import grouped
-from tidegauge.report.compare import estimate_of
+from tidegauge.report.compare import estimate, estimate_of
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
-from tidegauge.report.names import SystemNames, names_of
+from tidegauge.report.names import names_of
 from tidegauge.report.tables import columns_of_axes, validity_of_all
-from tidegauge.report.verdicts import ExperimentVerdict
-from tidegauge.statistics.figures import FIGURES
+from tidegauge.report.verdicts import ExperimentVerdict, figure_of_findings
+from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES
 from tidegauge.store.read import StoredRun
 
 EXPERIMENT = "experiment"
@@ -65,7 +66,7 @@ def first_table(run: StoredRun, verdicts: Sequence[ExperimentVerdict]) -> FirstT
             left_out.append(verdict.experiment)
     if not rows:
         return None
-    return FirstTable(_table_of_rows(rows, names_of(run)), tuple(_notes_on_rows(rows, left_out)))
+    return FirstTable(_table_of_rows(rows, run), tuple(_notes_on_rows(rows, left_out)))
 
 
 def _published_trials(experiment: str, run: StoredRun) -> list[ComparedTrials]:
@@ -79,8 +80,8 @@ def _published_trials(experiment: str, run: StoredRun) -> list[ComparedTrials]:
     return [ComparedTrials(experiment, tuple(trials)) for trials in at_points.values()]
 
 
-def _table_of_rows(rows: Sequence[_Row], names: SystemNames) -> FigureTable:
-    """Validity, rate and times of each row; of repeated trials the geometric means."""
+def _table_of_rows(rows: Sequence[_Row], run: StoredRun) -> FigureTable:
+    """Validity, what was found, rate and times of each row; of repeated trials the geometric means."""
 
     def figure_column(head: str, name: str) -> Column:
         figure = FIGURES[name]
@@ -89,16 +90,37 @@ def _table_of_rows(rows: Sequence[_Row], names: SystemNames) -> FigureTable:
         return Column(head, tuple(in_unit(middle.value if middle else None, figure.unit) for middle in estimates))
 
     validity = Column("validity", tuple(validity_of_all(row.trials) for row in rows), words=True)
+    rates = figure_column("msg/s", "msgs_per_s")
+    groups_found = [ColumnGroup(head, (column,)) for head, column in _columns_found(rows, findings_of(run), rates)]
     groups = (
         ColumnGroup("", (validity,)),
-        ColumnGroup("", (figure_column("msg/s", "msgs_per_s"),)),
+        *groups_found,
+        ColumnGroup("rate" if groups_found else "", (rates,)),
         ColumnGroup("response, ms", (figure_column("p50", "response_ms_p50"), figure_column("p99", "response_ms_p99"))),
         ColumnGroup("end-to-end, ms", (figure_column("p99", "end_to_end_ms_p99"),)),
     )
     several = len({row.experiment for row in rows}) > 1
     points = [{**({EXPERIMENT: row.experiment} if several else {}), **row.point} for row in rows]
+    names = names_of(run)
     labels = tuple(names.name_of(row.system, point_words(row.point)) for row in rows)
     return FigureTable("system", labels, groups, leading=columns_of_axes(points))
+
+
+def _columns_found(rows: Sequence[_Row], findings: Sequence[Finding], rates: Column) -> Iterator[tuple[str, Column]]:
+    """Of each experiment the figure that its verdict gives, below its title, unless it is the rate that stands here."""
+    of_experiments = grouped((finding.experiment, finding) for finding in findings)
+    figures = {name: figure_of_findings(group) for name, group in of_experiments.items()}
+    of_places = grouped(((each.experiment, point_words(each.point), each.system), each) for each in findings)
+    for figure in dict.fromkeys(filter(None, figures.values())):
+        cells = []
+        for row in rows:
+            finding_of_row = of_places.get((row.experiment, point_words(row.point), row.system), ())
+            values = [value for each in finding_of_row if (value := figure.value_in(each)) is not None]
+            middle = estimate(values) if figures.get(row.experiment) == figure else None
+            cells.append(in_unit(middle.value if middle else None, figure.unit))
+        if any(cell not in (MISSING, rate) for cell, rate in zip(cells, rates.cells, strict=True)):
+            (counted,) = {each.counted for each in findings if figures[each.experiment] == figure}
+            yield FINDING_FIGURES[figure.name].title, Column(figure.unit or counted, tuple(cells))
 
 
 def _notes_on_rows(rows: Sequence[_Row], left_out: Sequence[str]) -> list[str]:
