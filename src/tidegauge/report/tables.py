@@ -121,12 +121,12 @@ def figure_table(*all_compared: ComparedTrials) -> FigureTable:
         if is_figure_shown(figure, [result for results, _ in rows for result in results]):
             cells = tuple(in_unit(value, figure.unit) for value in values)
             groups.setdefault(figure.column.group, []).append(Column(figure.column.head, cells))
-    # Said once of all trials of a system: a row of min, median or max has none of its own.
+    # Of all trials of its system, in each row: a table that is scrolled or goes on overleaf begins with any.
     cells_of_validity: list[str] = []
     for compared in all_compared:
         rows_of_system = len(figure_rows(compared)) // len(compared.systems)
         for system in compared.systems:
-            cells_of_validity += [validity_of_all(compared.of_system(system)), *[""] * (rows_of_system - 1)]
+            cells_of_validity += [validity_of_all(compared.of_system(system))] * rows_of_system
     validity = Column("validity", tuple(cells_of_validity), words=True)
     column_groups = [ColumnGroup(head, tuple(columns), head == _SECOND_TABLE) for head, columns in groups.items()]
     return FigureTable("system", tuple(label for label, _, _ in listed), (*column_groups, ColumnGroup("", (validity,))))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from page_scenes import run_named
+from page_scenes import run_named, use_row, with_rows
 from report_samples import KAFKA, PULSAR, interrupted_run
 from run_samples import encoded, reading, result, second, spec, totals
 
@@ -450,3 +450,12 @@ def test_each_of_several_disks_has_a_chart_and_so_has_what_servers_report(sample
 
 def max_of(plot: Plot) -> float:
     return max(value for series in plot.series for value in series.y if value is not None)
+
+
+def test_hosts_stand_in_the_order_of_their_numbers() -> None:
+    run, details = run_named("one-system")
+    (block,) = sort_compared_trials(run.results)
+    use = {f"{kind} of 10.0.0.{number}": 1.0 for kind in ("host_cpu_percent", "sent_bytes_per_s") for number in (10, 9)}
+    charts = used_charts(block, with_rows(details, use=lambda row: use_row(row) | use))
+    titles = [chart.title for chart in charts if "10.0.0." in chart.title]
+    assert titles == ["CPU of 10.0.0.9", "CPU of 10.0.0.10", "Sent by 10.0.0.9", "Sent by 10.0.0.10"]

@@ -161,6 +161,19 @@ class TestWhatIsInside:
             assert low <= 50.0
             assert high >= 170.0
 
+    def test_names_of_limits_without_room_beside_their_lines_stand_over_none(self) -> None:
+        x = Axis("offered, msg/s", form=Form.COUNT, from_zero=True)
+        at = (100.0, 90.0, 60.0, 12.0, 7.0)
+        limits = tuple(Series(A, "most of all", (value,), (None,), Mark.LIMITS) for value in at)
+        plot = replace(PLOT, x=x, series=(Series(A, "", (5.0,), (3.0,), Mark.POINTS), *limits), spans=(), lines=())
+        figure, axes = draw_figure(plot, PLACES)
+        figure.draw_without_rendering()
+        lines = [line.get_window_extent() for line in axes.get_lines() if line.get_marker() == "None"]
+        names = [text.get_window_extent() for text in axes.texts if "most" in text.get_text()]
+        assert len(lines) == len(names) == len(at)
+        assert not any(name.overlaps(line) for name in names for line in lines)
+        assert all(axes.bbox.x0 <= name.x0 and name.x1 <= axes.bbox.x1 for name in names)
+
     def test_a_second_between_gaps_is_drawn_though_no_line_reaches_it(self) -> None:
         series = Series(A, "", (0.0, 1.0, 2.0, 3.0, 4.0), (1.0, None, 5.0, None, 2.0))
         _, axes = draw_figure(replace(PLOT, series=(series,), spans=(), lines=()), PLACES)
@@ -178,6 +191,18 @@ def test_a_label_at_the_right_end_stays_within_the_picture(label: str) -> None:
     assert text.get_window_extent().x1 <= WIDTH_PT
     (other,) = [text for text in axes.texts if text.get_text() == "measured"]
     assert not text.get_window_extent().overlaps(other.get_window_extent())
+
+
+def test_names_of_faults_stand_above_their_shades() -> None:
+    series = (Series(A, "", (0.0, 100.0), (1.0, 2.0)),)
+    faults = (Span(20.0, 60.0, "pause of a node", True), Span(30.0, 70.0, "restart", True), Span(70.0, 90.0, "", True))
+    figure, axes = draw_figure(replace(PLOT, series=series, spans=(Span(0.0, 99.0, "measured"), *faults)), PLACES)
+    figure.draw_without_rendering()
+    *shades, _ = sorted((shade.get_window_extent() for shade in axes.patches), key=lambda shade: shade.y1)
+    names = [text.get_window_extent() for text in axes.texts if text.get_text() in ("pause of a node", "restart")]
+    assert len(shades) == 3
+    assert len(names) == 2
+    assert min(name.y0 for name in names) >= max(shade.y1 for shade in shades)
 
 
 class TestNames:

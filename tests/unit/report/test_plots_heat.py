@@ -14,6 +14,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.html.page import template_environment
+from tidegauge.report.plots.draw import drawing_height_pt
 from tidegauge.report.plots.heat import COLUMNS_MAX, ROWS_MAX, heat_maps, heat_maps_of_findings
 from tidegauge.report.plots.model import Cell, Plot, data_table
 from tidegauge.store.read import StoredRun
@@ -55,6 +56,12 @@ def test_its_table_names_what_its_cells_show_and_not_an_axis() -> None:
     shown = str(macros.plot_figure(first, SimpleNamespace(svg="", points=[]), data_table(first)))  # type: ignore[attr-defined]
     assert "The figures are: response p99, ms." in shown
     assert "columns of systems" not in shown
+
+
+def test_all_are_of_one_height_with_and_without_second_lines() -> None:
+    maps = maps_of(*[one for block in range(3) for one in repeated_grid(block)])
+    assert len({any(cell.verdict for cell in cells_of(plot).values()) for plot in maps}) == 2
+    assert len({drawing_height_pt(plot) for plot in maps}) == 1
 
 
 def test_a_second_line_in_a_cell_is_explained() -> None:

@@ -633,6 +633,12 @@ def _watched() -> list[str]:
     return [*sectioned(run, with_rows(details, use=use_row, metrics=metric_row))]
 
 
+def _watched_beside_others() -> list[str]:
+    run, details = run_named("one-system")
+    use = {"host_cpu_percent of 10.0.0.2": 1.0}
+    return [*sectioned(run, with_rows(details, use=lambda row: use_row(row) | use))]
+
+
 def _unwatched() -> list[str]:
     run, details = run_named("one-system")
     idle = with_rows(details, seconds=idle_row)
@@ -753,6 +759,7 @@ SCENES |= {
     "levels with a form": lambda: _axis(KAFKA, PULSAR),
     "levels without a form": lambda: _axis(KAFKA),
     "watched": _watched,
+    "watched beside other hosts": _watched_beside_others,
     "not watched": _unwatched,
     "schedule's lag": lambda: _looped("latency"),
     "closed loop's lag": lambda: _looped("peak"),
@@ -898,6 +905,12 @@ CLAIMS += [
     *claims_of(
         "schedule's lag", "closed loop's lag",
         "Lag of the load generator itself", "largest in each second, ms", "How late the load generator was by itself",
+    ),
+    *claims_of(
+        "watched beside other hosts", "watched",
+        "CPU of the command's host", "CPU of other programs on the command's host",
+        "Waiting for I/O on the command's host", "Waiting for a CPU on the command's host",
+        "Over loopback of the command's host", "Over the network from the command's host",
     ),
     Claim("Share of that host's CPUs that were busy", "several-load-generators", "one-system"),
     *claims_of("fleet", "one-system", "MB/s over its network", "Bytes that this host {} a second over its network"),

@@ -217,6 +217,8 @@ def test_repeats_show_min_median_max_without_the_invalid(tmp_path: Path) -> None
     text = rendered(run_report(stored(tmp_path, *results)))
     rows = dict(re.findall(r"^(kafka@4\.3\.1 (?:min|median|max)) +(\d+,\d+) ", text, re.MULTILINE))
     assert rows == {"kafka@4.3.1 min": "135,802", "kafka@4.3.1 median": "141,975", "kafka@4.3.1 max": "148,148"}
+    validities = re.findall(r"^kafka@4\.3\.1 (min|median|max) .*  (\d of 3 \w+)$", text, re.MULTILINE)
+    assert validities == [(row, "1 of 3 INVALID") for row in ("min", "median", "max")]
     assert "trials used: kafka@4.3.1 2 of 3, pulsar@4.2.4 3 of 3" in " ".join(text.split())
     flat = " ".join(text.split())
     assert "peak: pulsar@4.2.4's rate is 1.87x kafka@4.3.1's, 2 blocks" in flat, "blocks that both have"

@@ -118,6 +118,7 @@ def test_the_words_above_a_picture_say_nothing_twice(whole: WholeReportFacts) ->
         (plot,) = plots_of_table(whole, table)
         words = plot.context.split(", ")
         assert len(words) == len(set(words)), plot.context
+        assert not re.search(r"(\S+) to \1 ", plot.description), "one bar has no ends"
 
 
 def test_a_table_without_any_figure_of_ours_has_no_picture(part: WholeReportFacts) -> None:

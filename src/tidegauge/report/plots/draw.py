@@ -156,8 +156,8 @@ def draw_figure(
     _set_ticks(axes, shown)
     if not row_names(shown):
         _make_room_for_numbers(axes)
-    for row, (series, number) in enumerate(_limits_of(shown)):
-        _draw_limit(axes, series, number, places.get(series.system, 0), row)
+    for row, limit in enumerate(_placed_limits(axes, shown)):
+        _draw_limit(axes, limit, places.get(limit.series.system, 0), row)
     for span, (row, at_pt) in zip(shown.spans, _label_places(axes, shown), strict=True):
         moved_pt = at_pt - float(axes.transData.transform((span.begin, 1.0))[0])
         axes.annotate(
@@ -199,8 +199,8 @@ def drawing_height_pt(plot: Plot) -> float:
     names = row_names(turned(plot) if plot.lying else plot)
     if not names:
         return HEIGHT_PT
-    verdicts = (cell.verdict for series in plot.series for cell in series.cells)
-    lines = max(2 if any(verdicts) else 1, *(name.count("\n") + 1 for name in names))
+    # Cells of all heat maps are as high as those with a second line: several stand in a row.
+    lines = max(1 if plot.heat is None else 2, *(name.count("\n") + 1 for name in names))
     return 22 + 40 + len(names) * (_ONE_LINE_PT + _LINE_PT * (lines - 1)) + (0 if plot.lying else _names_pt(plot))
 
 
@@ -236,9 +236,11 @@ _LEFT_LIGHT = 0.6
 
 def _draw_spans(axes: Axes, plot: Plot) -> None:
     """Shade the spans of the x axis, and the bands of the axis of values."""
+    label_rows = [row for span, (row, _) in zip(plot.spans, _label_places(axes, plot), strict=True) if span.inner]
+    # Those within another end below all their labels, which are not read well on a shade.
+    below_labels = 1 - ((max(label_rows, default=0) + 1) * FONT_PT + 2) / (axes.bbox.height + 1)
     for span in plot.spans:
-        # Those within another end below its label.
-        up_to = 1 - (FONT_PT + 2) / (axes.bbox.height + 1) if span.inner else 1.0
+        up_to = below_labels if span.inner else 1.0
         if span.end > span.begin:
             colour, alpha = (FAINT, 1 - _LEFT_LIGHT**span.share) if span.inner else (SPAN, 1.0)
             axes.axvspan(span.begin, span.end, 0, up_to, color=colour, alpha=alpha, lw=0, zorder=0)
@@ -347,30 +349,59 @@ def _colour_of_series(series: Series, place: int) -> str:
 
 
 def _limits_of(plot: Plot) -> list[tuple[Series, int]]:
-    """Each line across, by its series and its place in that, in the order of the rows of their names."""
+    """Each line across, by its series and its place in that."""
     return [(series, number) for series in plot.series if series.mark is Mark.LIMITS for number in range(len(series.x))]
 
 
-def _draw_limit(axes: Axes, series: Series, number: int, place: int, row: int) -> None:
+class _PlacedLimit(NamedTuple):
+    """A line across, by its series and its place in that, and where its name begins, in points right of that line.
+
+    None where the name stands left of the line.
+    """
+
+    series: Series
+    number: int
+    begin_pt: float | None
+
+
+def _placed_limits(axes: Axes, plot: Plot) -> list[_PlacedLimit]:
+    """Lines across in the order of the rows of their names, each of which stands over no line of another row.
+
+    A name stands left of its line, and lower ones end below it. Where there is no room it stands above its line, right
+    of those before that have none either.
+    """
+    beside: list[tuple[float, Series, int]] = []
+    above: list[tuple[float, Series, int]] = []
+    for series, number in _limits_of(plot):
+        at_pt = float(axes.transData.transform((series.x[number], 1.0))[0] - axes.bbox.x0)
+        has_room = at_pt > _text_wide_pt(series.name, size=FONT_PT - 1.5) + 4
+        (beside if has_room else above).append((at_pt, series, number))
+    placed = [_PlacedLimit(series, number, None) for _, series, number in sorted(beside, key=lambda limit: -limit[0])]
+    last_pt = 0.0
+    for at_pt, series, number in sorted(above, key=lambda limit: limit[0]):
+        placed.append(_PlacedLimit(series, number, last_pt + 4 - at_pt))
+        last_pt = at_pt
+    return placed
+
+
+def _draw_limit(axes: Axes, limit: _PlacedLimit, place: int, row: int) -> None:
+    series, number, begin_pt = limit
     system_look, gid, x = look(place), f"system-{place}", series.x[number]
     if series.low and series.high:
         axes.axvspan(
             series.low[number], series.high[number], color=system_look.light, alpha=0.13, lw=0, zorder=0, gid=gid
         )
-    # It ends at its own name, which stands on its left, so that lower ones end below it; on its right for want of room.
-    top = 1 - (3 + row * _ROW_PT) / axes.bbox.height
+    # It ends at its own name, beside or below it.
+    is_beside = begin_pt is None
+    top = 1 - (3 + (row if is_beside else row + 1) * _ROW_PT) / axes.bbox.height
     axes.axvline(
         x, 0, top, color=system_look.light, ls=(0, system_look.dash) if system_look.dash else "solid", lw=1.7, zorder=1,
         gid=gid,
     )  # fmt: skip
-    left = (
-        axes.transAxes.inverted().transform(axes.transData.transform((x, 1.0)))[0] * axes.bbox.width
-        > _text_wide_pt(series.name, size=FONT_PT - 1.5) + 4
-    )
     axes.annotate(
-        series.name, (x, 1), (-4 if left else 4, -3 - row * _ROW_PT), textcoords="offset points", va="top",
-        ha="right" if left else "left", color=INK, fontsize=FONT_PT - 1.5, xycoords=axes.get_xaxis_transform(),
-        bbox={"facecolor": PAGE, "edgecolor": "none", "pad": 0.5}, gid=gid, zorder=5,
+        series.name, (x, 1), (-4 if begin_pt is None else begin_pt, -3 - row * _ROW_PT), textcoords="offset points",
+        ha="right" if is_beside else "left", va="top", color=INK, fontsize=FONT_PT - 1.5, gid=gid, zorder=5,
+        xycoords=axes.get_xaxis_transform(), bbox={"facecolor": PAGE, "edgecolor": "none", "pad": 0.5},
     )  # fmt: skip
 
 
@@ -626,7 +657,7 @@ def _points_of_plot(plot: Plot, axes: Axes, places: Mapping[str, int]) -> list[D
             words += f": {plot.y.meaning}" if plot.y.meaning else ""
             place = places.get(series.system, 0)
             points.append(DrawnPoint(round(float(across), 1), round(height_pt - float(up), 1), place, words))
-    for row, (series, number) in enumerate(_limits_of(plot)):
+    for row, (series, number, _) in enumerate(_placed_limits(axes, plot)):
         across, top = axes.transData.transform((series.x[number], axes.get_ylim()[1]))
         words = f"{series.name}: {plot.x.with_unit(series.x[number])}{_span_words(plot.x, series, number)}"
         down = height_pt - float(top) + (row + 0.6) * _ROW_PT

@@ -138,7 +138,8 @@ class Axis:
             return MISSING
         if self.form is Form.WORDS:
             place = round(value)
-            return self.names[place] if 0 <= place < len(self.names) else MISSING
+            # What is on lines of its own in a picture is not run together with what it is of.
+            return self.names[place].replace("\n", ": ") if 0 <= place < len(self.names) else MISSING
         if self.ticks:
             return dict(self.ticks).get(value) or _FORMS[self.form](value)
         return _FORMS[self.form](value)

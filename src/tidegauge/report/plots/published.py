@@ -163,8 +163,8 @@ def _plot(
     x, series = drawn
     figure = column.quantity if x.scale is Scale.PERCENTILE else column.words
     title = " ".join(filter(None, (capitalized(figure), by)))
-    ends = [(each.name, each.y[0], each.y[-1]) for each in series if not each.theirs]
-    figures = (f"{name} {precise(first)} to {precise(last)} {column.unit}" for name, first, last in ends)
+    ends = [(each.name, map(precise, (each.y[0], each.y[-1]))) for each in series if not each.theirs]
+    figures = (f"{name} {' to '.join(dict.fromkeys(values))} {column.unit}" for name, values in ends)
     words = f"{title}: {'; '.join(figures)}."
     context = ", ".join(filter(None, (table.table.source, table.common.words())))
     label = f"{figure}, {column.unit}"

@@ -5,6 +5,7 @@ Aligned where measuring begins, or where the late readers do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -191,6 +192,15 @@ _OF_USE = (
     ),
 )  # fmt: skip
 USED = tuple(replace(chart, rows=RowsOf.USE) for chart in _OF_USE)
+_TITLES_BESIDE_OTHERS = {
+    "host-cpu": "CPU of the command's host",
+    "others-cpu": "CPU of other programs on the command's host",
+    "io-stall": "Waiting for I/O on the command's host",
+    "cpu-stall": "Waiting for a CPU on the command's host",
+    "loopback": "Over loopback of the command's host",
+    "network-sent": "Over the network from the command's host",
+}
+"""Of charts of one host, where a fleet has others that are watched, too."""
 RESOURCES = (
     Chart(
         "received", "Received over time", _y_axis("received, msg/s", Form.COUNT),
@@ -234,7 +244,7 @@ RESOURCES = (
 def used_charts(compared: ComparedTrials, details: Details) -> tuple[Chart, ...]:
     """Charts of all that trials used and that their servers reported, and of their load generators."""
     trials = [details[result.spec.trial_id] for result in compared.results]
-    columns = sorted({column for trial in trials for row in trial.use for column in row})
+    columns = sorted({column for trial in trials for row in trial.use for column in row}, key=_rank_of_column)
     hosts = [
         Chart(
             f"host-cpu-{(host := column.removeprefix(OF_HOST))}", f"CPU of {host}",
@@ -254,7 +264,14 @@ def used_charts(compared: ComparedTrials, details: Details) -> tuple[Chart, ...]
     ]  # fmt: skip
     links = {address: link for trial in trials for address, link in trial.links.items()}
     of_clients = [chart for chart in RESOURCES if compared.loads or chart.name not in _OF_SENDING]
-    return (*USED, *hosts, *_link_charts(trials, links), *disks, *_metric_charts(compared, trials), *of_clients)
+    titles = _TITLES_BESIDE_OTHERS if hosts else {}
+    used = [replace(chart, title=titles.get(chart.name, chart.title)) for chart in USED]
+    return (*used, *hosts, *_link_charts(trials, links), *disks, *_metric_charts(compared, trials), *of_clients)
+
+
+def _rank_of_column(column: str) -> list[str | int]:
+    """Numbers in words count as such: 10.0.0.9 stands before 10.0.0.10."""
+    return [int(part) if place % 2 else part for place, part in enumerate(re.split(r"(\d+)", column))]
 
 
 def _link_charts(trials: Sequence[TrialDetails], links: Mapping[str, HostLink]) -> list[Chart]:
@@ -265,7 +282,7 @@ def _link_charts(trials: Sequence[TrialDetails], links: Mapping[str, HostLink]) 
         for column, value in row.items():
             if column.startswith((SENT_BY, RECEIVED_BY)) and value is not None:
                 largest[column] = max(largest.get(column, 0.0), float(value))
-    for column, most in sorted(largest.items()):
+    for column, most in sorted(largest.items(), key=lambda each: _rank_of_column(each[0])):
         is_sent = column.startswith(SENT_BY)
         host = column.removeprefix(SENT_BY if is_sent else RECEIVED_BY)
         link = links.get(host)
