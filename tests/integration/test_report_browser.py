@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from chromium import DESKTOP, MARKS, PHONE, Seen, browser, seen
-from gallery_samples import fleet_of_twenty, sweep_of_levels
+from gallery_samples import fleet_of_twenty, six_systems, sizing, sweep_of_levels
 from report_samples import HOSTILE, interrupted_run, sample_run
 
 from tidegauge import store
@@ -282,6 +282,31 @@ def test_on_paper_no_heading_stands_alone_at_the_foot_of_a_page(seen: Seen, repo
     assert heights_with_a_heading_alone(), "it can fail"
 
 
+@pytest.mark.skipif(not shutil.which("pdftotext"), reason="no pdftotext here (Debian: apt-get install poppler-utils)")
+def test_on_paper_the_last_row_of_a_table_does_not_stand_alone(seen: Seen, report: Path, tmp_path: Path) -> None:
+    page = seen.opened(report.as_uri())
+    page.evaluate("""() => {
+      const rows = [...Array(20).keys()].map((row) => `<tr><th>row-${row}-</th><td>1</td></tr>`).join("");
+      document.querySelector("main").innerHTML = `<div id=above></div><div class=scroll><table>
+        <thead><tr><th>name</th><td>figure</td></tr></thead><tbody>${rows}</tbody></table></div>`;
+    }""")
+
+    def heights_with_a_row_alone() -> list[int]:
+        alone = []
+        for height in range(700, 800, 5):
+            page.evaluate("height => { document.querySelector('#above').style.height = `${height}px`; }", height)
+            page.pdf(path=str(tmp_path / "page.pdf"), format="A4")
+            text = subprocess.run(["pdftotext", tmp_path / "page.pdf", "-"], check=True, capture_output=True, text=True)
+            _, *others = text.stdout.rstrip("\f").split("\f")
+            if others and re.findall(r"row-\d+-", others[-1]) == ["row-19-"]:
+                alone.append(height)
+        return alone
+
+    assert heights_with_a_row_alone() == []
+    page.add_style_tag(content="@media print { tbody tr:last-child { break-before: auto !important; } }")
+    assert heights_with_a_row_alone(), "it can fail"
+
+
 def test_on_paper_no_heading_stands_over_nothing(seen: Seen, tmp_path: Path) -> None:
     run = store.load_run(sweep_of_levels(tmp_path))
     store.write_page(run.path / "report.html", report_page(run, store.details_of(run)))
@@ -310,10 +335,60 @@ def test_on_paper_no_hosts_are_folded_and_no_row_takes_two_lines(seen: Seen, fle
     page.emulate_media(media="print")
     assert page.locator("#hosts table").is_visible()
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    heights = page.eval_on_selector_all("#trials tbody tr", "all => all.map(one => one.offsetHeight)")
-    assert max(heights) < 20
+    for rows in ("#trials tbody tr", "#hosts tbody tr"):
+        heights = page.eval_on_selector_all(rows, "all => all.map(one => one.offsetHeight)")
+        assert max(heights) < 20, rows
+    top, right = page.eval_on_selector("#hosts", "one => [one.getBoundingClientRect().top, one.offsetWidth]")
+    assert right > 650, "they have the whole sheet"
+    bottoms = "all => Math.max(...all.map(one => one.getBoundingClientRect().bottom))"
+    assert page.eval_on_selector_all(".picture, #unsaid, #again", bottoms) <= top
     first_row = "#trials tbody tr:first-child"
     assert page.eval_on_selector(first_row, "one => getComputedStyle(one).breakBefore") == "avoid"
+
+
+@pytest.mark.parametrize("width", [980, 1400])
+def test_no_figure_beside_the_first_picture_is_cut(seen: Seen, tmp_path: Path, width: int) -> None:
+    run = store.load_run(six_systems(tmp_path))
+    page = seen.opened(store.write_page(tmp_path / "six.html", report_page(run, store.details_of(run))).as_uri())
+    page.set_viewport_size({"width": width, "height": 900})
+    place = page.locator(".beside .figures .scroll")
+    assert place.evaluate("one => [one.scrollWidth - one.clientWidth, one.querySelectorAll('tbody tr').length]") == [
+        0,
+        12,
+    ]
+
+
+def test_pictures_of_a_row_stand_at_one_height(seen: Seen, report: Path) -> None:
+    page = opened_all(seen, report)
+    page.evaluate("""() => {
+      const [first] = document.querySelectorAll(".plots figcaption");
+      first.textContent = "A title of several words that takes several lines of one picture. ".repeat(3);
+    }""")
+    first, second = page.eval_on_selector_all(
+        ".plots .canvas", "all => all.slice(0, 2).map(one => one.getBoundingClientRect().top)"
+    )
+    heads = page.eval_on_selector_all(
+        ".plots figcaption", "all => all.slice(0, 2).map(one => one.getBoundingClientRect().top)"
+    )
+    assert heads[0] == heads[1], "they are of one row"
+    assert first == pytest.approx(second, abs=1)
+    page.add_style_tag(content=".plots > .plot { display: block !important; }")
+    tops = page.eval_on_selector_all(".plots .canvas", "all => all.map(one => one.getBoundingClientRect().top)")
+    assert tops[0] > tops[1] + 10, "it can fail"
+
+
+def test_on_paper_nothing_that_is_read_in_one_go_is_broken_and_heads_stand_apart(seen: Seen, report: Path) -> None:
+    page = seen.opened(report.as_uri())
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    breaks = page.eval_on_selector_all("main li, main p", "all => all.map(one => getComputedStyle(one).breakInside)")
+    assert set(breaks) == {"avoid"}
+    gaps = page.evaluate("""() => [...document.querySelectorAll("thead tr")].flatMap((row) => {
+      const boxes = [...row.querySelectorAll("th[colspan] span")].map((head) => head.getBoundingClientRect());
+      return boxes.slice(1).map((box, place) => box.left - boxes[place].right);
+    }).filter((gap) => gap < 50)""")
+    assert len(gaps) > 5
+    assert min(gaps) >= 5
 
 
 def test_on_a_phone_the_first_table_shows_all_its_figures_at_once(seen: Seen, fleet_report: Path) -> None:
@@ -322,6 +397,26 @@ def test_on_a_phone_the_first_table_shows_all_its_figures_at_once(seen: Seen, fl
     first = page.locator(".figures:not(.hosts) .scroll").first
     assert first.evaluate("one => one.scrollWidth <= one.clientWidth")
     assert first.locator("thead td").evaluate("one => getComputedStyle(one).borderBottomWidth") == "0px"
+
+
+def test_on_a_phone_words_have_room_and_figures_of_two_kinds_stand_apart(seen: Seen, tmp_path: Path) -> None:
+    run = store.load_run(sizing(tmp_path))
+    page = seen.opened(store.write_page(tmp_path / "sizing.html", report_page(run, store.details_of(run))).as_uri())
+    page.set_viewport_size(PHONE)
+    page.locator("#unfold").click()
+    words = page.locator("td", has_text="of the offered rate")
+    assert words.count() > 3
+    assert min(words.evaluate_all("all => all.map(one => one.offsetWidth)")) >= 150
+    gaps = page.evaluate("""() => [...document.querySelectorAll(".figures tbody td.begin.number")].map((cell) => {
+      const [text, before] = [cell, cell.previousElementSibling].map((one) => {
+        const range = document.createRange();
+        range.selectNodeContents(one);
+        return range.getBoundingClientRect();
+      });
+      return text.left - before.right;
+    })""")
+    assert len(gaps) == 8
+    assert min(gaps) >= 9, "8 50,000 is no number"
 
 
 def test_paper_takes_few_pages(seen: Seen, report: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from compared_runs import BEFORE, blocks_of, made
 from matplotlib.patches import Rectangle
 from page_scenes import page_texts
-from report_samples import KAFKA
+from report_samples import KAFKA, PULSAR
 from terminal_scenes import run_of
 
 from tidegauge.cli.main import run_command
@@ -71,7 +72,7 @@ def test_ratios_stand_with_their_intervals_and_verdicts_beside_the_margin(tmp_pa
         assert (low, high) == pytest.approx((ratio.comparison.interval.low, ratio.comparison.interval.high))
     assert band_of(plot) == pytest.approx((1 / 1.03, 1.03))
     assert [(line.value, line.label) for line in plot.lines] == [(1.0, "A")]
-    assert data_table(plot).rows[0][0].endswith("worse")
+    assert data_table(plot).rows[0][0] == f"{pair.ratios[0].figure}: worse", "what it is of is not run together with it"
 
 
 def test_a_margin_in_milliseconds_has_a_picture_of_differences(tmp_path: Path) -> None:
@@ -83,6 +84,15 @@ def test_a_margin_in_milliseconds_has_a_picture_of_differences(tmp_path: Path) -
         assert verdict == ("the same" if high <= 0.1 else "not decided")
     assert {verdict for _, verdict, _, _ in rows_of(plot)} == {"the same", "not decided"}
     assert band_of(plot) == pytest.approx((-0.1, 0.1))
+
+
+def test_the_key_over_a_picture_names_only_whom_it_draws(tmp_path: Path) -> None:
+    both = [*blocks_of(KAFKA, *BEFORE), *blocks_of(PULSAR, *BEFORE)]
+    runs = [DisclosedRun(load_run(tmp_path / made(tmp_path, both)), {}) for _ in range(2)]
+    page = comparison_page(ComparisonFacts(compare_runs(runs, False)))
+    keys = re.findall(r'<p class="keys".*?</p>', page, re.DOTALL)
+    assert [(KAFKA in key, PULSAR in key) for key in keys] == [(True, False), (False, True)]
+    assert re.search(r'<td class=" ?whole">1\.00 \(', page), "a value is not torn from its interval"
 
 
 def test_the_page_has_what_the_terminal_says_and_what_differs(tmp_path: Path) -> None:
