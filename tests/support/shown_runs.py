@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console, RenderableType
-from run_samples import result, spec, totals
+from run_samples import latency, result, spec, totals
 
 from tidegauge import store
+from tidegauge.model.processing import Processing, ProcessingKind
 from tidegauge.model.trial import AS_FAST_AS_IT_GOES, LoadResult, LoadSpec, RateRule
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.model.workload import Arrival
@@ -50,6 +51,16 @@ def repeated(scales: dict[str, tuple[float, ...]]) -> list[LoadResult]:
         for number, (system, of_system) in enumerate(scales.items())
         for block, scale in enumerate(of_system)
     ]
+
+
+def processing_at(consumers: int, processed_scale: float | None) -> LoadResult:
+    """A trial whose consumers process each message; all such trials have the same response times."""
+    workload = replace(spec().workload, consumers=consumers, processing=Processing(ProcessingKind.CONSTANT, 0.002))
+    trial = replace(spec(number=consumers), workload=workload, point={"consumers": f"{consumers}"})
+    made = result(trial)
+    (sub,) = made.subscriptions
+    processed = None if processed_scale is None else latency(processed_scale)
+    return replace(made, subscriptions=(replace(sub, processed=processed),))
 
 
 BUSY = Limiting(

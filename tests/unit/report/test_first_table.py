@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from page_scenes import one_run, run_named
+from shown_runs import processing_at, stored
 
 from tidegauge.model.trial import Validity
 from tidegauge.report.facts import RunFacts
@@ -54,6 +56,13 @@ def test_a_sweep_has_a_row_at_each_point_with_all_its_values() -> None:
     assert [column.head for column in table.table.leading] == ["partitions", "durability"]
     assert rows["1 2 Kafka"][3] == "7.80"
     assert rows["1000 4 RabbitMQ"][3] == "35.1"
+
+
+def test_of_consumers_that_process_it_has_what_the_verdict_says(tmp_path: Path) -> None:
+    table = table_of(stored(tmp_path, processing_at(1, 9.0), processing_at(4, 2.0)))
+    assert table.table.groups[-1].head == "until processed, ms"
+    assert [cells[-1] for cells in rows_of(table).values()] == ["70.2", "15.6"]
+    assert heads_of(table_of(run_named("sample")[0])).count("p99") == 2, "of others it has none"
 
 
 def test_an_invalid_trial_is_marked() -> None:

@@ -13,8 +13,8 @@ from attestation_samples import outcome as cut_outcome
 from page_scenes import run_named
 from reasons import NOT_KEPT_UP, reasons_of
 from report_samples import sample_run
-from run_samples import latency, reading, result, spec, totals
-from shown_runs import BUSY, pair, peak, rendered, repeated, stored
+from run_samples import reading, result, spec, totals
+from shown_runs import BUSY, pair, peak, processing_at, rendered, repeated, stored
 
 from tidegauge import store
 from tidegauge.attestation.judging import judge_scenarios
@@ -24,7 +24,6 @@ from tidegauge.model.attest import Means, Scenario
 from tidegauge.model.events import left_out_note
 from tidegauge.model.finding import Finding, GoalFound
 from tidegauge.model.level import AS_FOUND, CutsStanding, EarlierCuts, LevelChoice, LevelFinding
-from tidegauge.model.processing import Processing, ProcessingKind
 from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.use import Limiting, Resource
@@ -716,16 +715,6 @@ def test_an_attestation_says_what_was_at_risk_and_how_sure_it_is(tmp_path: Path)
     assert "cut loses" in head
     assert f"{judged.judgement.at_risk:,}" in row
     assert str(cells["cut loses"]) in row
-
-
-def processing_at(consumers: int, processed_scale: float | None) -> LoadResult:
-    """A trial whose consumers process each message; all such trials have the same response times."""
-    workload = replace(spec().workload, consumers=consumers, processing=Processing(ProcessingKind.CONSTANT, 0.002))
-    trial = replace(spec(number=consumers), workload=workload, point={"consumers": f"{consumers}"})
-    made = result(trial)
-    (sub,) = made.subscriptions
-    processed = None if processed_scale is None else latency(processed_scale)
-    return replace(made, subscriptions=(replace(sub, processed=processed),))
 
 
 def test_where_consumers_process_messages_it_is_until_then_that_counts(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def _table_of_rows(rows: Sequence[_Row], run: StoredRun) -> FigureTable:
         return Column(head, tuple(in_unit(middle.value if middle else None, figure.unit) for middle in estimates))
 
     validity = Column("validity", tuple(validity_of_all(row.trials) for row in rows), words=True)
-    rates = figure_column("msg/s", "msgs_per_s")
+    rates, processed = figure_column("msg/s", "msgs_per_s"), figure_column("p99", "processed_ms_p99")
     groups_found = [ColumnGroup(head, (column,)) for head, column in _columns_found(rows, findings_of(run), rates)]
     groups = (
         ColumnGroup("", (validity,)),
@@ -98,6 +98,8 @@ def _table_of_rows(rows: Sequence[_Row], run: StoredRun) -> FigureTable:
         ColumnGroup("rate" if groups_found else "", (rates,)),
         ColumnGroup("response, ms", (figure_column("p50", "response_ms_p50"), figure_column("p99", "response_ms_p99"))),
         ColumnGroup("end-to-end, ms", (figure_column("p99", "end_to_end_ms_p99"),)),
+        # Of consumers that process it is what the verdict says.
+        *([ColumnGroup("until processed, ms", (processed,))] if set(processed.cells) != {MISSING} else []),
     )
     several = len({row.experiment for row in rows}) > 1
     points = [{**({EXPERIMENT: row.experiment} if several else {}), **row.point} for row in rows]
