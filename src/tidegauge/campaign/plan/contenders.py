@@ -280,17 +280,15 @@ def _choose_form_as_found(
         return target
     if not target.form or not forms:
         settings = campaign.systems[place].topic
-        usual = [
+        fitting = (
             form
             for form in forms
-            if settings.items()
-            >= {
-                name: value
+            if all(
+                settings.get(name, value) == value
                 for name, value in implementation.topic_settings(replace(target, form=form)).items()
-                if name in settings
-            }.items()
-        ]
-        return replace(target, form=next(iter([*usual, *forms]), ""))
+            )
+        )
+        return replace(target, form=next(fitting, "".join(forms[:1])))
     raise UserError(
         f"{campaign.where(*at, 'form')}: durability.form: {implementation.title} has no form '{target.form}' of topics"
         f"{did_you_mean(target.form, list(forms))}; it has {', '.join(forms)}.",
