@@ -1503,6 +1503,7 @@ SCENES |= {
     "variants": lambda: _variants(_APART),
     "three variants": lambda: _variants({**_APART, "1": (2.0, 2.1, 1.9)}),
     "variants twice": lambda: _variants({name: values[:2] for name, values in _APART.items()}),
+    "variants not decided": lambda: _variants({"linger-0": (3.0, 3.1, 2.9, 3.0), "1": (3.6, 2.9, 3.3, 2.8)}),
     "variants far from decided": lambda: _variants({"linger-0": (1.0, 1.0, 1.0, 1.0), "1": (9.0, 0.11, 9.1, 0.1)}),
     "variants alike": lambda: _of_contests(
         replace(run_with_variants(_APART), variants=(Variant("linger-0"), Variant("linger-20")))
@@ -1538,6 +1539,7 @@ CLAIMS += [
     Claim(" Hollow: some of its trials are DOUBTFUL.", "a variant is DOUBTFUL", "variants"),
     Claim(" Hollow: one of the two has DOUBTFUL trials.", "a variant is DOUBTFUL", "variants"),
     Claim("the difference is within the steps in which the figure", "variants that were searched", "variants"),
+    Claim("about {} may decide", "variants not decided", "variants far from decided"),
     Claim("more than {} repeats would be needed", "variants far from decided", "variants twice"),
     Claim("no figure that may be used", "all variants are INVALID", "variants"),
     Claim("{}; the {} intervals against {} hold together", "three variants", "variants"),
