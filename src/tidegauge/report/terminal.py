@@ -153,7 +153,10 @@ def _next_steps(run: StoredRun) -> list[RenderableType]:
     if any(not isinstance(trial.spec, AttestSpec) for trial in run.trials):
         lines.append(Text("  each second:    trials/*/seconds.parquet    whole distributions: trials/*/*.hlog"))
     if run.trials:
-        lines.append(Text("  settings read back: trials/*/settings.json    server and worker logs: trials/*/logs/"))
+        # Servers of others keep their logs.
+        started = any(trial.spec is None or not (trial.spec.attached or trial.spec.serverless) for trial in run.trials)
+        whose = "server and worker" if started else "worker"
+        lines.append(Text(f"  settings read back: trials/*/settings.json    {whose} logs: trials/*/logs/"))
     if run.can_go_on and run.status not in ("running", "finished"):
         lines.append(Paragraph(f"  {how_to_go_on(run)}", "", "", "    "))
     lines.append(Paragraph(f"  again:          tidegauge show {shown_path(run.path)}    (--json: every figure)"))

@@ -206,6 +206,16 @@ def test_equal_but_not_as_asked_says_so(tmp_path: Path) -> None:
     assert "level 3 for every measured system, NOT AS ASKED" in text
 
 
+def test_no_logs_of_servers_of_others_are_told(tmp_path: Path) -> None:
+    attached = [replace(one, spec=replace(one.spec, attached=True)) for one in pair()]
+    for directory, results, whose in (
+        (tmp_path / "a", pair(), "server and worker"),
+        (tmp_path / "b", attached, "worker"),
+    ):
+        text = rendered(run_report(stored(directory, *results)), 100)
+        assert f"settings.json    {whose} logs: trials/*/logs/" in text
+
+
 def test_an_invalid_only_trial_is_not_compared(tmp_path: Path) -> None:
     text = rendered(run_report(stored(tmp_path, *pair(validity=Validity.INVALID, reasons=reasons_of("late")))))
     assert "latency: not compared with kafka@4.3.1, which has no valid trial." in text
