@@ -543,7 +543,6 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "found": lambda: run_of(*pair(), findings=(finding_of(),)),
     "not decided": lambda: run_of(*pair(), findings=(finding_of(decided=False),)),
     "faulted": lambda: run_of(faulted(KAFKA, 1, PAUSED)),
-    "faulted, more often than a screen has rows for": lambda: run_of(faulted(KAFKA, 1, *[PAUSED] * 20)),
     "faulted, loss of one of several": lambda: run_of(
         faulted(KAFKA, 1, replace(PAUSED, lost=None), replace(PAUSED, fault=KILL, lost=None))
     ),

@@ -19,6 +19,7 @@ from tidegauge.model.disturbance import SWITCH, Disturbed, Harm
 from tidegauge.model.finding import Finding
 from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import LoadResult, LoadSpec, MeasuredResult, TrialResult, Validity
+from tidegauge.model.use import Limiting
 from tidegauge.numbers import as_sentence, capitalized, of_all, plural
 from tidegauge.plain import grouped
 from tidegauge.report import thresholds
@@ -324,8 +325,9 @@ def _invalid_or_good_ending(facts: RunFacts, program: str) -> Ending:
         busy = busy_words(slowed)
         machine = ""
         if busy:
-            # A quota makes threads wait beside free CPUs.
-            machine = f" The machine was busy ({busy})." if _were_cpus_full(slowed) else f" {capitalized(busy)}."
+            # A quota makes threads wait beside free CPUs. Of a fleet it is one of several hosts.
+            full = _full_cpus(slowed)
+            machine = f" {capitalized(busy)}." if full is None else f" CPUs{_after(full.subject)} were busy ({busy})."
         why = as_sentence(f"{where} the figures may not be used: {_first_reason(invalid)}")
         return Ending(End.INVALID, f"{why}{machine}", f"{_before_again(invalid, slowed if busy else [])}{again}")
     undecided = [finding for finding in run.findings if not finding.decided]
@@ -356,8 +358,14 @@ _OF_NO_MACHINE = (ReasonKind.LEVEL, ReasonKind.COLLECTED, ReasonKind.ABORTED)
 """What makes a trial INVALID however busy the machine was."""
 
 
-def _were_cpus_full(results: Sequence[MeasuredResult]) -> bool:
-    return any(result.limiting is not None and result.limiting.used for result in results)
+def _after(subject: str) -> str:
+    return f" {subject}" if subject else ""
+
+
+def _full_cpus(results: Sequence[MeasuredResult]) -> Limiting | None:
+    """The first limit of these trials that was a host whose CPUs were all busy; None without one."""
+    limits = (result.limiting for result in results)
+    return next((limiting for limiting in limits if limiting is not None and limiting.used), None)
 
 
 def _before_again(invalid: Sequence[MeasuredResult], busy: Sequence[MeasuredResult]) -> str:
@@ -367,7 +375,7 @@ def _before_again(invalid: Sequence[MeasuredResult], busy: Sequence[MeasuredResu
     """
     invalid_remedies = [one.remedy for result in invalid for one in result.disturbances if one.harm is Harm.INVALID]
     remedies = [*invalid_remedies, *([] if busy else filter(None, map(_first_remedy, invalid)))]
-    if not remedies and busy and not _were_cpus_full(busy):
+    if not remedies and busy and _full_cpus(busy) is None:
         remedies = [_for_more_cpu(busy)]
     if not remedies and busy:
         # What helps a machine that was busy: that others leave it, unless it was busy without them.

@@ -524,8 +524,10 @@ def test_a_busy_machine_is_named_with_its_figures(tmp_path: Path) -> None:
     )
     assert ending(stored(tmp_path, *bad)).why == (
         "In 1 of 2 trials (latency: Kafka) the figures may not be used: the generator was late. "
-        "The machine was busy (100% of 2 CPUs: servers 0.38, everything else 1.44)."
+        "CPUs were busy (100% of 2 CPUs: servers 0.38, everything else 1.44)."
     )
+    of_fleet = [replace(one, limiting=replace(BUSY, subject="of 10.0.0.2")) for one in bad]
+    assert " CPUs of 10.0.0.2 were busy (100% of 2 CPUs" in ending(stored(tmp_path / "fleet", *of_fleet)).why
 
 
 def test_advice_is_given_once_for_each_kind_and_the_rest_is_counted(tmp_path: Path) -> None:

@@ -55,9 +55,9 @@ ENDING = (
     Claim(", or messages arrived damaged", "one lost, the other damaged", "lost and damaged"),
     Claim("{}: {} show {} --json{}", "damaged", "plan"),
     Claim("; the servers' logs: {}", "damaged", "damaged on servers of others"),
-    Claim(" The machine was busy ({}).", "invalid on a busy machine", "invalid, the other was busy"),
-    Claim(" The machine was busy ({}).", "invalid on a busy machine", "invalid for its level on a busy machine"),
-    Claim(" The machine was busy ({}).", "invalid on a busy machine", "invalid, and threads waited"),
+    Claim(" CPUs{} were busy ({}).", "invalid on a busy machine", "invalid, the other was busy"),
+    Claim(" CPUs{} were busy ({}).", "invalid on a busy machine", "invalid for its level on a busy machine"),
+    Claim(" CPUs{} were busy ({}).", "invalid on a busy machine", "invalid, and threads waited"),
     Claim("{} the figures may not be used: {}", "invalid", "doubtful"),
     Claim("Once its cause is fixed, run it again: ", "invalid", "invalid for its own lag"),
     Claim("{} has no answer for {}: {}", "not decided", "found"),
@@ -94,7 +94,6 @@ ENDING = (
 
 FINDINGS = (
     Claim("Faults: seconds without any acknowledgement", "faulted", "one trial"),
-    Claim("... what each fault did {}", "faulted, more often than a screen has rows for", "faulted"),
     Claim("lost: which of several faults did it", "faulted, loss of one of several", "faulted"),
     Claim("Faults while {} measures: {}.", "plan of faults", "plan"),
     Claim("{}: what was found", "found", "two trials"),
