@@ -91,12 +91,12 @@ def test_long_names_stay_whole_where_there_is_room_and_under_their_own_head_wher
 
 
 def test_validity_is_that_of_all_trials_of_a_system() -> None:
-    """Of two trials one is INVALID: what the other shows is not all that is to be known, and is said once."""
+    """Of two trials one is INVALID: what the other shows is not all that is to be known, in whichever row."""
     good, bad = at(1, partitions="1"), at(2, partitions="1")
     bad = replace(bad, spec=replace(bad.spec, block=1), validity=Validity.INVALID)
     (one,) = swept_tables(sort_compared_trials([good, bad, at(3, partitions="9"), at(4, partitions="9")]))
     column = one.table().groups[-1].columns[0]
-    assert (column.head, column.cells) == ("validity", ("1 of 2 INVALID", "", "", "valid", "", ""))
+    assert (column.head, column.cells) == ("validity", (*["1 of 2 INVALID"] * 3, *["valid"] * 3))
 
 
 def test_what_is_said_of_a_trial_or_of_some_points_names_the_point() -> None:
