@@ -91,7 +91,7 @@ PROCESSED = tuple(
     SweepChart(
         f"processed-{name}",
         f"Until processed, {name}",
-        Axis(f"until processed {name}, ms", Scale.LOG, Form.MS),
+        Axis(f"processed {name}, ms", Scale.LOG, Form.MS),
         FIGURES[f"processed_ms_{name}"],
     )
     for name in ("p99", "p50")
@@ -101,7 +101,7 @@ _MAXIMA = tuple(
     SweepChart(f"{name}max", title, Axis(f"{words} max, ms", Scale.LOG, Form.MS), FIGURES[f"{figure}_ms_max"])
     for name, title, words, figure in (
         ("", "Longest response time", "response", "response"),
-        ("processed-", "Longest time until processed", "until processed", "processed"),
+        ("processed-", "Longest until processed", "processed", "processed"),
     )
 )
 
