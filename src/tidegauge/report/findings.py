@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
+from statistics import median
 
 from rich.console import RenderableType
 
@@ -104,8 +105,7 @@ def _nodes_hit(results: Sequence[FaultResult]) -> str:
 
 def _normal_after(results: Sequence[FaultResult]) -> str:
     """The median time until all was normal, where faults after which that was never seen count as the longest."""
-    ordered = sorted(float("inf") if fault.normal_after_s is None else fault.normal_after_s for fault in results)
-    middle = ordered[len(ordered) // 2]
+    middle = median(float("inf") if fault.normal_after_s is None else fault.normal_after_s for fault in results)
     return "not seen" if middle == float("inf") else _seconds_text(middle)
 
 

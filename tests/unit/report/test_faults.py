@@ -55,6 +55,11 @@ def test_of_repeated_trials_the_median_is_reported_and_never_seen_is_longest() -
     assert "not seen" in text
 
 
+def test_of_two_trials_the_median_lies_between_them() -> None:
+    both = [faulted(KAFKA, place, replace(PAUSED, normal_after_s=after)) for place, after in enumerate((2.0, 5.0))]
+    assert " 3.5 " in " ".join(shown(ComparedTrials("latency", tuple(both))))
+
+
 def test_a_loss_that_nobody_can_assign_is_a_question_mark() -> None:
     unknown = replace(PAUSED, lost=None)
     block = ComparedTrials("latency", (faulted(KAFKA, 1, unknown, replace(unknown, fault=KILL)),))

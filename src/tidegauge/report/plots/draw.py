@@ -423,6 +423,10 @@ def _draw_markers(axes: Axes, series: Series, y: Sequence[float], place: int) ->
             )  # fmt: skip
 
 
+_DECADES_MAX = 300
+"""Of room above points that lie hundreds of decades apart, as in a damaged run; 308 are all that a float has."""
+
+
 def _set_y_limits(axes: Axes, plot: Plot) -> None:
     if rows := row_names(plot):
         axes.set_ylim(len(rows) - 0.5, -0.5)
@@ -438,7 +442,8 @@ def _set_y_limits(axes: Axes, plot: Plot) -> None:
         positive = [value for value in values if value > 0] or [1.0]
         low, high = plot.y.span or (min(positive), max(positive))
         low, high = low / 1.3, high * 1.4
-        axes.set_ylim(low, low * (high / low) ** (1 / free))
+        bottom, top = math.log10(low), math.log10(high)
+        axes.set_ylim(low, 10.0 ** min(bottom + (top - bottom) / free, _DECADES_MAX))
     elif plot.y.from_zero:
         top = max([0.0, *values, *(plot.y.span or ())])
         axes.set_ylim(0, (top or 1.0) * 1.05 / min(free, 1.05 / 1.12))
