@@ -257,6 +257,8 @@ def printed(shown: RenderableType) -> str:
 SCENES: dict[str, Scene] = {
     "one repeat": plan_in_words(planned("a", 5, "x")),
     "three repeats": plan_in_words(planned("a", 5, "x", repeat=3), within_s=600),
+    "one claim in two campaigns": plan_in_words(planned("a", 5, "x", "y"), planned("b", 5, "x")),
+    "two claims in two campaigns": plan_in_words(planned("a", 5, "x"), planned("b", 5, "y")),
     "a search": plan_in_words(planned("a", 5, "x", disk_bytes=1 << 31, needs_more_disk=True)),
     "a known rate": plan_in_words(planned("a", 5, "x", disk_bytes=1 << 31)),
     "none can be run": plan_in_words(planned("a", 5, "x", problem="it needs two hosts")),
@@ -267,6 +269,7 @@ CLAIMS = (
     Claim("Can't be run here:", "none can be run", "one repeat"),
     Claim("Run a whole report: {} reproduce {}", "all reports", "one repeat"),
     Claim("If all came out as published, {} of the report's {}", "one repeat", "none can be run"),
+    Claim(" (some are examined by several", "one claim in two campaigns", "two claims in two campaigns"),
     Claim("With fewer than {} repeats only large differences decide.", "one repeat", "three repeats"),
     Claim("Takes about {}{} on a calm machine", "one repeat", "none can be run"),
 )
