@@ -108,6 +108,13 @@ def test_what_a_verdict_gives_stands_before_the_rate(name: str, head: tuple[str,
     assert (rates.head, rates.columns[0].head) == ("rate", "msg/s")
 
 
+def test_a_finding_that_does_not_say_what_it_counts_costs_no_table() -> None:
+    run, _ = run_named("sizing")
+    first, *others = run.findings
+    damaged = replace(run, findings=(first, *(replace(each, details={}) for each in others)))
+    assert table_of(damaged).table.groups[1].head == "smallest number"
+
+
 def test_a_sustainable_rate_that_its_trial_kept_stands_once() -> None:
     assert heads_of(table_of(run_named("search-of-goals")[0])) == ["validity", "msg/s", "p50", "p99", "p99"]
 

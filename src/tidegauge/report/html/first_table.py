@@ -121,7 +121,7 @@ def _columns_found(rows: Sequence[_Row], findings: Sequence[Finding], rates: Col
             middle = estimate(values) if figures.get(row.experiment) == figure else None
             cells.append(in_unit(middle.value if middle else None, figure.unit))
         if any(cell not in (MISSING, rate) for cell, rate in zip(cells, rates.cells, strict=True)):
-            (counted,) = {each.counted for each in findings if figures[each.experiment] == figure}
+            counted = next(each.counted for each in findings if figures[each.experiment] == figure)
             yield FINDING_FIGURES[figure.name].title, Column(figure.unit or counted, tuple(cells))
 
 
