@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +256,18 @@ def test_of_a_table_that_scrolls_no_number_is_shown_in_part(seen: Seen, report: 
     assert seen.complaints == []
 
 
+def heights_where(is_wrong: Callable[[list[str]], bool], page: Any, tmp_path: Path, heights: range) -> list[int]:
+    """At which heights of what stands above the sheets, as texts, are wrong."""
+    wrong = []
+    for height in heights:
+        page.evaluate("height => { document.querySelector('#above').style.height = `${height}px`; }", height)
+        page.pdf(path=str(tmp_path / "page.pdf"), format="A4")
+        text = subprocess.run(["pdftotext", tmp_path / "page.pdf", "-"], check=True, capture_output=True, text=True)
+        if is_wrong(text.stdout.rstrip("\f").split("\f")):
+            wrong.append(height)
+    return wrong
+
+
 @pytest.mark.skipif(not shutil.which("pdftotext"), reason="no pdftotext here (Debian: apt-get install poppler-utils)")
 def test_on_paper_no_heading_stands_alone_at_the_foot_of_a_page(seen: Seen, report: Path, tmp_path: Path) -> None:
     page = seen.opened(report.as_uri())
@@ -266,16 +279,12 @@ def test_on_paper_no_heading_stands_alone_at_the_foot_of_a_page(seen: Seen, repo
       part.insertAdjacentHTML("beforebegin", "<div id=above></div>");
     }""")
 
+    def is_heading_alone(sheets: list[str]) -> bool:
+        first, *others = sheets
+        return "Fairness" in first and "Nothing was found." in " ".join(others)
+
     def heights_with_a_heading_alone() -> list[int]:
-        alone = []
-        for height in range(940, 1030, 10):
-            page.evaluate("height => { document.querySelector('#above').style.height = `${height}px`; }", height)
-            page.pdf(path=str(tmp_path / "page.pdf"), format="A4")
-            text = subprocess.run(["pdftotext", tmp_path / "page.pdf", "-"], check=True, capture_output=True, text=True)
-            first, *others = text.stdout.split("\f")
-            if "Fairness" in first and "Nothing was found." in " ".join(others):
-                alone.append(height)
-        return alone
+        return heights_where(is_heading_alone, page, tmp_path, range(940, 1030, 10))
 
     assert heights_with_a_heading_alone() == []
     page.add_style_tag(content="@media print { .fold > summary::after { display: none !important; } }")
@@ -291,16 +300,12 @@ def test_on_paper_the_last_row_of_a_table_does_not_stand_alone(seen: Seen, repor
         <thead><tr><th>name</th><td>figure</td></tr></thead><tbody>${rows}</tbody></table></div>`;
     }""")
 
+    def is_row_alone(sheets: list[str]) -> bool:
+        _, *others = sheets
+        return bool(others) and re.findall(r"row-\d+-", others[-1]) == ["row-19-"]
+
     def heights_with_a_row_alone() -> list[int]:
-        alone = []
-        for height in range(700, 800, 5):
-            page.evaluate("height => { document.querySelector('#above').style.height = `${height}px`; }", height)
-            page.pdf(path=str(tmp_path / "page.pdf"), format="A4")
-            text = subprocess.run(["pdftotext", tmp_path / "page.pdf", "-"], check=True, capture_output=True, text=True)
-            _, *others = text.stdout.rstrip("\f").split("\f")
-            if others and re.findall(r"row-\d+-", others[-1]) == ["row-19-"]:
-                alone.append(height)
-        return alone
+        return heights_where(is_row_alone, page, tmp_path, range(700, 800, 5))
 
     assert heights_with_a_row_alone() == []
     page.add_style_tag(content="@media print { tbody tr:last-child { break-before: auto !important; } }")

@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -286,7 +285,7 @@ def ending(run: StoredRun, program: str = "tidegauge", *, reason_shown: bool = F
     broken = [result for result in results if result.lost or result.corrupt]
     if broken:
         # Of one that arrived damaged nobody knows if it was acknowledged.
-        lost, damaged = (sum(map(bool, map(attrgetter(what), broken))) for what in ("lost", "corrupt"))
+        lost, damaged = sum(bool(result.lost) for result in broken), sum(bool(result.corrupt) for result in broken)
         what = "acknowledged messages were lost" if lost else "messages arrived damaged"
         if lost and damaged:
             # Of several trials some may have the one, and others the other.
